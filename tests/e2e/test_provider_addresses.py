@@ -61,7 +61,7 @@ def test_a_moved_instance_is_followed_within_a_second_by_events():
         bench.rancher.settle()
         lists = len(bench.reads("loadBalancerService"))
         host = next(h["id"] for h in bench.rancher.control("info")["hosts"] if h["address"] != before)
-        bench.rancher.control("move", lb=WEB, host=host, overlap=0)
+        bench.rancher.control("move", lb=WEB, host=host)
         wait_for(lambda: (a := bench.translator.addresses("default/web")) and before not in a, "the new address")
         # No list has helped: the next is a minute away.
         assert len(bench.reads("loadBalancerService")) == lists
@@ -76,7 +76,7 @@ def test_defect_4_lists_follow_where_events_do_not(mode):
         bench.translator.put(*simple("web"))
         before, = wait_for(lambda: bench.translator.addresses("default/web"), "addresses")
         host = next(h["id"] for h in bench.rancher.control("info")["hosts"] if h["address"] != before)
-        bench.rancher.control("move", lb=WEB, host=host, overlap=0)
+        bench.rancher.control("move", lb=WEB, host=host)
         wait_for(lambda: (a := bench.translator.addresses("default/web")) and before not in a, "the new address")
         bench.translator.wait_status("default/web")
 
@@ -90,7 +90,7 @@ def test_events_that_stop_coming_are_found_out():
         bench.rancher.control("websocket", mode="pings-only")
         before, = bench.translator.addresses("default/web")
         host = next(h["id"] for h in bench.rancher.control("info")["hosts"] if h["address"] != before)
-        bench.rancher.control("move", lb=WEB, host=host, overlap=0)
+        bench.rancher.control("move", lb=WEB, host=host)
         wait_for(lambda: (a := bench.translator.addresses("default/web")) and before not in a, "the new address")
         bench.provider.wait_event("feed-unproven")
 

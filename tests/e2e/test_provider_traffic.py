@@ -122,7 +122,7 @@ def test_adoption_moves_no_traffic(pods):
 
 
 def proxy_text(bench):
-    return bench.rancher.control("proxies", lb=WEB)[0]["config"]
+    return bench.rancher.control("configuration", lb=WEB)
 
 
 def test_health_checks_reach_every_backend_of_their_service(bench):

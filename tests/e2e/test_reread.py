@@ -19,7 +19,7 @@ from lib.local_proxy import certificate, host, pool
 from lib.provider_bench import Bench
 from lib.provider_link import simple
 from lib.proxies import PROXIES, proxy_class
-from lib.tls_gate import TlsGate
+from lib.forwarder import TlsGate
 from lib.traffic import Traffic
 from lib.wait import wait_for
 

@@ -39,7 +39,6 @@ class AuditLog:
         return [f"--audit-policy-file={self._policy}", f"--audit-log-path={self._log}", "--audit-log-mode=blocking-strict"]
 
     def mark(self) -> int:
-        """The number of the latest entry."""
         return len(self._read())
 
     def requests(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:

@@ -25,7 +25,6 @@ def balancer_slice(cluster: Cluster, name: str, ips: list[str], count: int) -> d
 
 
 def shown(cluster: Cluster, name: str) -> list[str]:
-    """The addresses in the status."""
     found = cluster.get("service", name) or {}
     entries = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
     return [entry.get("ip") or entry.get("hostname") for entry in entries]

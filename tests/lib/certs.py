@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ class Authority:
         self.pem = certificate.public_bytes(serialization.Encoding.PEM)
 
     def sign(self, *names: str, days: int = 30) -> Pair:
-        """A fresh certificate of this CA for the DNS names."""
+        """A fresh certificate of this CA for the DNS names and addresses."""
         return _make(names, days, (self._name, self._key))
 
 
@@ -57,10 +58,17 @@ def _make(names: tuple[str, ...], days: int, issuer: tuple | None, key: Any = No
     end = now + datetime.timedelta(days=days)
     builder = (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer_name).public_key(key.public_key())
                .serial_number(x509.random_serial_number()).not_valid_before(min(now, end) - datetime.timedelta(days=1)).not_valid_after(end)
-               .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), False))
+               .add_extension(x509.SubjectAlternativeName([_san(name) for name in names]), False))
     if issuer:
         builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), False)
     certificate = builder.sign(issuer_key, hashes.SHA256())
     return Pair(certificate.public_bytes(serialization.Encoding.PEM),
                 key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
                 certificate.public_bytes(serialization.Encoding.DER))
+
+
+def _san(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

@@ -63,20 +63,15 @@ def options_of(program: str) -> frozenset[str]:
     for no, name in re.findall(r"^\| `--(\[no-\])?([\w-]+)", text, re.MULTILINE):
         found |= {f"--{name}"} | ({f"--no-{name}"} if no else set())
     if program == "sluicectl":
-        found |= {
-            f"-{letter}"
-            for letter in re.findall(
-                r"CTL_OPTION\(\w+, '(\w)'", (ROOT / "sluicectl/commands.def").read_text()
-            )
-        }
+        letters = re.findall(r"CTL_OPTION\(\w+, '(\w)'", (ROOT / "sluicectl/commands.def").read_text())
+        found |= {f"-{letter}" for letter in letters}
     return frozenset(found)
 
 
 @functools.cache
 def variables_of(program: str) -> frozenset[str]:
-    return frozenset(
-        re.findall(r"^\| `[^`]+` \| `(\w+)` \|", printed(program, "--help=markdown"), re.MULTILINE)
-    )
+    text = printed(program, "--help=markdown")
+    return frozenset(re.findall(r"^\| `[^`]+` \| `(\w+)` \|", text, re.MULTILINE))
 
 
 # Where scripts and containers have options and variables of their own.
@@ -86,13 +81,8 @@ BESIDE = ("scripts/*", "docker/*", "tests/demo.py", "tests/conformance/*", "test
 @functools.cache
 def stands_in(text: str, *places: str) -> bool:
     """Whether it stands in these files; pages do not count."""
-    return (
-        subprocess.run(
-            ["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", *places, ":!*.md"],
-            check=False,
-        ).returncode
-        == 0
-    )
+    command = ["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", *places, ":!*.md"]
+    return subprocess.run(command, check=False).returncode == 0
 
 
 def elsewhere(text: str) -> bool:
@@ -113,38 +103,29 @@ def is_variable(name: str) -> bool:
 
 @functools.cache
 def units() -> frozenset[str]:
-    return frozenset(
-        path.name
-        for path in (ROOT / "systemd").iterdir()
-        if path.suffix in {".service", ".socket", ".target"}
-    )
+    suffixes = {".service", ".socket", ".target"}
+    return frozenset(path.name for path in (ROOT / "systemd").iterdir() if path.suffix in suffixes)
+
+
+def told(*command: str | pathlib.Path, check: bool = True) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=check, timeout=120).stdout
 
 
 @functools.cache
 def kustomized(folder: str) -> list[dict]:
     """The objects of a kustomization, or of a component on top of one."""
-    done = subprocess.run(
-        ["kubectl", "kustomize", ROOT / folder], capture_output=True, text=True, check=True, timeout=120
-    )
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
+    return [one for one in yaml.safe_load_all(told("kubectl", "kustomize", ROOT / folder)) if one]
 
 
 @functools.cache
 def objects() -> frozenset[str]:
     """KIND/NAME of everything that the kustomizations and examples make, in lower case."""
-    found = set()
+    made: list[dict] = []
     for folder in ("haproxy", "nginx", "rancher"):
-        found |= {
-            f"{one['kind'].lower()}/{one['metadata']['name']}"
-            for one in kustomized(f"docker/kubernetes/{folder}")
-        }
+        made += kustomized(f"docker/kubernetes/{folder}")
     for name in repository_files("examples/*.yaml"):
-        found |= {
-            f"{one['kind'].lower()}/{one['metadata']['name']}"
-            for one in yaml.safe_load_all((ROOT / name).read_text())
-            if one
-        }
-    return frozenset(found)
+        made += filter(None, yaml.safe_load_all((ROOT / name).read_text()))
+    return frozenset(f"{one['kind'].lower()}/{one['metadata']['name']}" for one in made)
 
 
 @functools.cache
@@ -160,11 +141,8 @@ def bad_path(word: str) -> str | None:
     if re.match(r"/(etc|run|var/lib)/sluice", word):
         path = word.rstrip("/")
         is_open = "*" in path or any(PLACEHOLDER.match(part) for part in path.split("/")[1:])
-        return (
-            None
-            if is_open or path in known_places() or path.rsplit("/", 1)[0] in known_places()
-            else f"{word} is no place of ours"
-        )
+        is_known = is_open or path in known_places() or path.rsplit("/", 1)[0] in known_places()
+        return None if is_known else f"{word} is no place of ours"
     first = word.removeprefix("./").split("/")[0]
     if "/" not in word or first in {"", ".."} or first.startswith("build") or not (ROOT / first).is_dir():
         return None
@@ -194,9 +172,8 @@ def check_options(name: str, words: list[str], known: frozenset[str] | set[str])
 def check_ours(name: str, words: list[str]) -> list[str]:
     problems = check_options(name, words, options_of(name))
     if name == "sluicectl":
-        known = re.findall(
-            r'^COMMAND\(\w+, "(\w+)"', (ROOT / "sluicectl/commands.def").read_text(), re.MULTILINE
-        )
+        table = (ROOT / "sluicectl/commands.def").read_text()
+        known = re.findall(r'^COMMAND\(\w+, "(\w+)"', table, re.MULTILINE)
         command = next((word for word in words if not word.startswith("-")), None)
         if command is not None and command not in known:
             problems.append(f"sluicectl has no command {command}")
@@ -205,43 +182,45 @@ def check_ours(name: str, words: list[str]) -> list[str]:
     return problems
 
 
+def check_long_options(name: str, words: list[str], text: str | None = None) -> list[str]:
+    """They have to stand in the text, or anywhere but in pages."""
+    options = [word.split("=")[0] for word in words if word.startswith("--") and word != "--help"]
+    return [f"{name} has no option {word}" for word in options if not (elsewhere(word) if text is None else word in text)]
+
+
 def check_script(name: str, words: list[str]) -> list[str]:
     path = ROOT / name
     if not path.is_file() or not path.stat().st_mode & 0o100:
         return [f"{name} is no program"]
     if name == "scripts/check-provider":
-        return [
-            f"{name} has no option {word}" for word in words if word.startswith("--") and not elsewhere(word)
-        ]
-    text = path.read_text() + (
-        (ROOT / "tests" / f"{path.name}.py").read_text()
-        if (ROOT / "tests" / f"{path.name}.py").exists()
-        else ""
-    )
-    return [
-        f"{name} has no option {word}"
-        for word in words
-        if word.startswith("--") and word.split("=")[0] not in text
-    ]
+        return check_long_options(name, words)
+    texts = [one.read_text() for one in (path, ROOT / "tests" / f"{path.name}.py") if one.exists()]
+    return check_long_options(name, words, "".join(texts))
 
 
 @functools.cache
 def kubectl_help(verb: str) -> str:
-    done = subprocess.run(
-        ["kubectl", *verb.split(), "--help"], capture_output=True, text=True, check=False, timeout=60
-    )
-    return (
-        done.stdout
-        + subprocess.run(
-            ["kubectl", "options"], capture_output=True, text=True, check=True, timeout=60
-        ).stdout
-    )
+    return told("kubectl", *verb.split(), "--help", check=False) + told("kubectl", "options")
 
 
 @functools.cache
 def kubectl_verbs() -> frozenset[str]:
-    done = subprocess.run(["kubectl", "--help"], capture_output=True, text=True, check=True, timeout=60)
-    return frozenset(re.findall(r"^  ([a-z-]+) ", done.stdout, re.MULTILINE))
+    return frozenset(re.findall(r"^  ([a-z-]+) ", told("kubectl", "--help"), re.MULTILINE))
+
+
+def is_kustomization(folder: str) -> bool:
+    return folder == "." or ((ROOT / folder / "kustomization.yaml").is_file() and bool(kustomized(folder)))
+
+
+CONTAINERS = {"watcher", "translator", "provider", "proxy", "metrics", "sluicectl"}
+# What may stand behind an option of kubectl, and what is said of anything else.
+KUBECTL_VALUES = {
+    "-n": (lambda value: value == "default" or f"namespace/{value}" in objects(), "there is no namespace {}"),
+    "-c": (lambda value: value in CONTAINERS, "there is no container {}"),
+    "-k": (is_kustomization, "{} is no kustomization"),
+}
+KUBECTL_VALUES["--namespace"] = KUBECTL_VALUES["-n"]
+KUBECTL_TAKE_VALUES = {*KUBECTL_VALUES, "-f", "-l", "-p", "-o", "--context"}
 
 
 def check_kubectl(words: list[str]) -> list[str]:
@@ -250,42 +229,22 @@ def check_kubectl(words: list[str]) -> list[str]:
         at = words.index("--")
         problems += check_words(words[at + 1 :])
         words = words[:at]
-    takes_value = {"-n", "--namespace", "-c", "-k", "-f", "-l", "-p", "-o", "--context"}
     bare = [
         word
-        for at, word in enumerate(words)
-        if not word.startswith("-") and (at == 0 or words[at - 1] not in takes_value)
+        for before, word in zip(["", *words], words)
+        if not word.startswith("-") and before not in KUBECTL_TAKE_VALUES
     ]
     if not bare or bare[0] not in kubectl_verbs():
         return problems + [f"kubectl has no verb {bare[0] if bare else ''}"]
     depth = 3 if bare[:2] == ["create", "secret"] else 2 if bare[0] in {"rollout", "create", "config"} else 1
     text = kubectl_help(" ".join(bare[:depth]))
-    for at, word in enumerate(words):
-        following = words[at + 1] if at + 1 < len(words) else ""
+    for word, following in zip(words, [*words[1:], ""]):
         option = word.split("=")[0]
         if re.match(r"--?[a-z]", option) and not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text):
             problems.append(f"kubectl {bare[0]} has no option {option}")
-        is_open = PLACEHOLDER.match(following) is not None
-        if (
-            word in {"-n", "--namespace"}
-            and not is_open
-            and following != "default"
-            and f"namespace/{following}" not in objects()
-        ):
-            problems.append(f"there is no namespace {following}")
-        if (
-            word == "-c"
-            and not is_open
-            and following not in {"watcher", "translator", "provider", "proxy", "metrics", "sluicectl"}
-        ):
-            problems.append(f"there is no container {following}")
-        if (
-            word == "-k"
-            and not is_open
-            and following != "."
-            and not ((ROOT / following / "kustomization.yaml").is_file() and kustomized(following))
-        ):
-            problems.append(f"{following} is no kustomization")
+        if word in KUBECTL_VALUES and not PLACEHOLDER.match(following):
+            is_right, complaint = KUBECTL_VALUES[word]
+            problems += [] if is_right(following) else [complaint.format(following)]
         match = re.match(r"^(deployment|service|configmap|secret|ingressclass|ingress)/([\w.-]+)$", word)
         if match and not PLACEHOLDER.match(match[2]) and word not in objects():
             problems.append(f"nothing makes {word}")
@@ -295,12 +254,10 @@ def check_kubectl(words: list[str]) -> list[str]:
 def check_units(words: list[str]) -> list[str]:
     problems = []
     for word in words:
-        names = units() | FOREIGN_UNITS
         if "." not in word and "*" not in word:
             word += ".service"
-        if not any(pathlib.PurePath(name).match(word) for name in names) and not PLACEHOLDER.match(
-            word.removesuffix(".service")
-        ):
+        is_known = any(pathlib.PurePath(name).match(word) for name in units() | FOREIGN_UNITS)
+        if not is_known and not PLACEHOLDER.match(word.removesuffix(".service")):
             problems.append(f"there is no unit {word}")
     return problems
 
@@ -308,17 +265,13 @@ def check_units(words: list[str]) -> list[str]:
 def check_systemctl(words: list[str]) -> list[str]:
     bare = [word for word in words if not word.startswith("-")]
     problems = check_options("systemctl", words, {"--now", "--no-pager", "--no-block"})
-    return problems + (
-        [f"systemctl has no verb {bare[0]}"]
-        if not bare or bare[0] not in SYSTEMCTL
-        else check_units(bare[1:])
-    )
+    if not bare or bare[0] not in SYSTEMCTL:
+        return problems + [f"systemctl has no verb {bare[0]}"]
+    return problems + check_units(bare[1:])
 
 
 def check_journalctl(words: list[str]) -> list[str]:
-    problems = check_options(
-        "journalctl", words, {"-u", "-f", "-n", "-b", "-o", "-p", "--since", "--no-pager"}
-    )
+    problems = check_options("journalctl", words, {"-u", "-f", "-n", "-b", "-o", "-p", "--since", "--no-pager"})
     return problems + check_units([word for before, word in zip(words, words[1:]) if before == "-u"])
 
 
@@ -326,14 +279,9 @@ def check_containers(name: str, words: list[str]) -> list[str]:
     if words[:1] == ["build"]:
         problems = check_options(name, words, {"-f", "-t", "--target"})
         stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "docker/Dockerfile").read_text(), re.MULTILINE)
-        return problems + [
-            f"docker/Dockerfile has no stage {word}"
-            for before, word in zip(words, words[1:])
-            if before == "--target"
-            and word not in stages
-            and not PLACEHOLDER.match(word)
-            and not word.startswith("$")
-        ]
+        named = [word for before, word in zip(words, words[1:]) if before == "--target" and not word.startswith("$")]
+        unknown = [word for word in named if word not in stages and not PLACEHOLDER.match(word)]
+        return problems + [f"docker/Dockerfile has no stage {word}" for word in unknown]
     if words[:2] in (["kube", "play"], ["kube", "down"], ["healthcheck", "run"]):
         return []
     if words[:1] == ["compose"] and (len(words) == 1 or words[1] in {"up", "down", "ps", "logs", "config"}):
@@ -347,12 +295,9 @@ def check_apt(words: list[str]) -> list[str]:
     packages = re.findall(r"^Package: (\S+)", (ROOT / "debian/control").read_text(), re.MULTILINE)
     if words[:1] not in (["install"], ["update"], ["remove"], ["purge"]):
         return [f"apt has no command {' '.join(words[:1])}"]
-    names = [
-        re.sub(r"_.*", "", pathlib.PurePath(word).name) for word in words[1:] if not word.startswith("-")
-    ]
-    return [
-        f"there is no package {name}" for name in names if name.startswith("sluice") and name not in packages
-    ]
+    names = [re.sub(r"_.*", "", pathlib.PurePath(word).name) for word in words[1:] if not word.startswith("-")]
+    unknown = [name for name in names if name.startswith("sluice") and name not in packages]
+    return [f"there is no package {name}" for name in unknown]
 
 
 def check_python(words: list[str]) -> list[str]:
@@ -361,13 +306,7 @@ def check_python(words: list[str]) -> list[str]:
     path = ROOT / "tests" / module.replace(".", "/")
     if module != "pytest" and not (path / "__main__.py").is_file() and not path.with_suffix(".py").is_file():
         return [f"tests/ has no program {module}"]
-    if module == "pytest":
-        return []
-    return [
-        f"{module} has no option {word}"
-        for word in words
-        if word.startswith("--") and word != "--help" and not elsewhere(word)
-    ]
+    return [] if module == "pytest" else check_long_options(module, words)
 
 
 def check_assignment(word: str, program: str | None) -> list[str]:
@@ -378,6 +317,11 @@ def check_assignment(word: str, program: str | None) -> list[str]:
     if name.startswith(("SLUICE_", "CATTLE_", "RANCHER_")) and not elsewhere(name):
         return [f"nobody reads {name}"]
     return []
+
+
+SPECIAL = {
+    "kubectl": check_kubectl, "systemctl": check_systemctl, "journalctl": check_journalctl, "apt": check_apt, "apt-get": check_apt,
+}
 
 
 def check_words(words: list[str]) -> list[str]:
@@ -392,32 +336,21 @@ def check_words(words: list[str]) -> list[str]:
     if not words:
         return [problem for word in assignments for problem in check_assignment(word, None)]
     first, rest = words[0], words[1:]
-    arguments = [
-        word
-        for at, word in enumerate(rest)
-        if word not in {">", ">>", "<"} and (at == 0 or rest[at - 1] not in {">", ">>", "<"})
-    ]
+    redirections = {">", ">>", "<"}
+    arguments = [word for before, word in zip(words, rest) if not {before, word} & redirections]
     name = pathlib.PurePath(first).name if re.match(r"^(build[\w-]*|/usr/bin)/", first) else first
     ours = name if name == "sluicectl" or name.removeprefix("sluice-") in DAEMONS else None
     problems = [problem for word in assignments for problem in check_assignment(word, ours)]
-    problems += [problem for word in words for problem in [bad_path(word)] if problem] + [
-        problem for word in words for problem in check_url(word)
-    ]
+    problems += filter(None, map(bad_path, words))
+    problems += [problem for word in words for problem in check_url(word)]
     if ours:
         return problems + check_ours(name, arguments)
     if first.startswith(("scripts/", "examples/")):
         return problems + check_script(first, arguments)
     if first == "build/examples/example-provider":
         return problems
-    special = {
-        "kubectl": check_kubectl,
-        "systemctl": check_systemctl,
-        "journalctl": check_journalctl,
-        "apt": check_apt,
-        "apt-get": check_apt,
-    }
-    if first in special:
-        return problems + special[first](arguments)
+    if first in SPECIAL:
+        return problems + SPECIAL[first](arguments)
     if first == "tests/pod-network":
         return problems + check_words(rest)
     if first == "/usr/bin/python3":
@@ -430,25 +363,16 @@ def check_words(words: list[str]) -> list[str]:
             return problems + check_assignment(rest[0], "sluice-" + file[1])
     if first in SYSTEM:
         allowed = set(SYSTEM[first].split())
-        return problems + (
-            [
-                f"{first}: {word} is not among the options that pages use"
-                for word in arguments
-                if re.match(r"^--?[a-zA-Z]", word)
-                and word.split("=")[0] not in allowed
-                and not re.match(r"^-[DX]", word)
-            ]
-        )
+        options = [word for word in arguments if re.match(r"^--?[a-zA-Z]", word) and not re.match(r"^-[DX]", word)]
+        unknown = [word for word in options if word.split("=")[0] not in allowed]
+        return problems + [f"{first}: {word} is not among the options that pages use" for word in unknown]
     return problems + [f"nobody here knows the program {first}"]
 
 
 def check_script_text(text: str) -> list[str]:
     """A whole `sh` block."""
-    syntax = subprocess.run(
-        ["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=20
-    )
+    syntax = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=20)
     if syntax.returncode != 0:
         return [syntax.stderr.strip()]
-    return [
-        f"{problem}: {shlex.join(words)}" for words in simple_commands(text) for problem in check_words(words)
-    ]
+    commands = simple_commands(text)
+    return [f"{problem}: {shlex.join(words)}" for words in commands for problem in check_words(words)]

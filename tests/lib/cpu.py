@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 
 def used_ns(pids: Iterable[int]) -> int:
-    """What all threads of these processes have used so far."""
     total = 0
     for pid in pids:
         for file in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):

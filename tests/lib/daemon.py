@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import weakref
+from typing import Self
 
 from .wait import wait_for
 
 LINES_MAX = 60  # of a log at the end of what has failed
 COLUMNS_MAX = 400
+SIGNS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer", "event=broken-invariant")
 
 living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for log_ends()
 
@@ -53,22 +57,19 @@ class Daemon:
                 copy.flush()
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
 
-    def _reap(self) -> int:
+    def reap(self) -> int:
+        """The exit code of one that ends by itself; it may be started again."""
         code = self.process.wait(timeout=60)
         self.reader.join(timeout=0.5 if self.leaves_children else 30)
         self.process = None
         self.exit_code = code
         return code
 
-    def reap(self) -> int:
-        """The exit code of one that has ended by itself; it may be started again."""
-        return self._reap()
-
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory is out."""
         if self.process is not None:
             self.process.kill()
-            self._reap()
+            self.reap()
             self.exit_code = None
 
     def stop(self) -> int:
@@ -76,7 +77,20 @@ class Daemon:
         if self.process is None:
             return 0
         self.process.terminate()
-        return self._reap()
+        return self.reap()
+
+    def complaints(self) -> list[str]:
+        """What a sanitizer or a broken invariant has said."""
+        return [f"{self.program.name}: {line}" for line in self.lines if any(sign in line for sign in SIGNS)]
+
+    def end(self) -> list[str]:
+        """Stops it; what there is to complain of."""
+        was_running = self.process is not None
+        code = self.stop()
+        found = self.complaints()
+        if was_running and code != 0:
+            found.append(f"{self.program.name} ended with {code}: " + "\n".join(self.lines[-30:]))
+        return found
 
     def restart(self) -> None:
         self.kill()
@@ -108,6 +122,32 @@ class Daemon:
         found = wait_for(lambda: [line for line in self.lines[since:] if is_of_event(line, name) and text in line],
                          f"{self.program.name} to log {name} {text}", timeout)
         return found[0]
+
+
+class Room:
+    """Programs of ours with what they need, in a folder; as a context manager all of it ends with the block, and a complaint is a failure."""
+
+    def __init__(self, name: str):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{name}-"))
+        self.runtime = self.folder / "run"
+        self.runtime.mkdir()
+
+    def stop(self) -> list[str]:
+        raise NotImplementedError
+
+    def leave(self, complaints: list[str]) -> list[str]:
+        """For the end of stop(): the folder goes, unless somebody will look into it."""
+        if not complaints and not os.environ.get("SLUICE_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return complaints
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        complaints = self.stop()
+        if kind is None:
+            assert not complaints, "\n".join(complaints)
 
 
 def log_ends(begun: dict[int, int] | None = None) -> list[tuple[str, str]]:

@@ -31,7 +31,6 @@ class DnsServer:
         self._names[name] = (list(ips), ttl, refusal)
 
     def remove(self, name: str) -> None:
-        """There is no such name."""
         self._names.pop(name, None)
 
     def fall_silent(self, is_silent: bool = True) -> None:

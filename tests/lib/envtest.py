@@ -54,6 +54,7 @@ class RealKube:
     def __init__(self, **_: object):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-envtest-"))
         self.audit = AuditLog(self.folder)
+        self.mark, self.requests, self.writes = self.audit.mark, self.audit.requests, self.audit.writes  # as the stand-in tells it
         self.kubeconfig = self.folder / "kubeconfig"
         self.controller_kubeconfig = self.folder / "controller.kubeconfig"
         self.children: list[subprocess.Popen] = []
@@ -101,7 +102,6 @@ class RealKube:
         self.children.append(server)
 
     def start_server(self) -> None:
-        """Starts the API server and waits until it is ready."""
         self._spawn(*self.server)
         wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
 
@@ -118,17 +118,6 @@ class RealKube:
             self.kill_server()
         elif pathlib.Path(self.children[-1].args[len(WITH_US)]).name != "kube-apiserver":
             self.start_server()
-
-    # What was asked of it, as the stand-in tells it
-
-    def mark(self) -> int:
-        return self.audit.mark()
-
-    def requests(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
-        return self.audit.requests(since, **wanted)
-
-    def writes(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
-        return self.audit.writes(since, **wanted)
 
     def objects(self, resource: str, namespace: str = "") -> list[dict[str, Any]]:
         return self.api.list(resource, namespace)["items"]

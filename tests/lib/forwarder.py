@@ -1,73 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A way to a TCP server that can be cut: what is under way ends in silence, and nothing new gets through."""
+"""Ways to a TCP server of loopback: one that can be cut, and one that asks for TLS."""
 from __future__ import annotations
 
-import select
+import contextlib
+import pathlib
 import socket
+import ssl
 import threading
+from typing import Any
 
 
-class Forwarder(threading.Thread):
-    """Forwards a port of loopback to another, while `open`; as a context manager or with start() and stop()."""
+class Forwarder:
+    """Forwards a port of loopback to another. While it is cut, what is under way ends in silence, and nothing new gets through: senders
+    fill their buffers and hear nothing."""
 
     def __init__(self, port: int):
-        super().__init__(daemon=True)
         self.to = ("127.0.0.1", port)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.is_open = True
-        self.ending = False
-        self.pairs: dict[socket.socket, socket.socket] = {}
-        self.wake_in, self.wake_out = socket.socketpair()
-
-    def run(self) -> None:
-        while not self.ending:
-            # While it is cut, nothing is read: senders fill their buffers and hear nothing.
-            sources = [self.wake_in, *([self.listener, *self.pairs] if self.is_open else [])]
-            for source in select.select(sources, [], [])[0]:
-                if source is self.wake_in:
-                    source.recv(4096)
-                elif source is self.listener:
-                    self._accept()
-                elif source in self.pairs:
-                    self._pass(source)
-        for end in [*self.pairs, self.listener]:
-            end.close()
+        self._is_open = threading.Event()
+        self._is_open.set()
+        threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
-        near = self.listener.accept()[0]
-        try:
-            far = socket.create_connection(self.to, timeout=10)
-        except OSError:
-            near.close()
-            return
-        self.pairs[near], self.pairs[far] = far, near
+        with contextlib.suppress(OSError):
+            while True:
+                near = self.listener.accept()[0]
+                threading.Thread(target=self._serve, args=(near,), daemon=True).start()
 
-    def _pass(self, source: socket.socket) -> None:
-        other = self.pairs[source]
-        try:
-            data = source.recv(65536)
-            if data:
-                other.sendall(data)
-                return
-        except OSError:
-            pass
-        for end in (source, other):
-            self.pairs.pop(end, None)
-            end.close()
+    def _serve(self, near: socket.socket) -> None:
+        self._is_open.wait()
+        with contextlib.suppress(OSError), self._opened(near) as opened, socket.create_connection(self.to) as far:
+            back = threading.Thread(target=self._copy, args=(far, opened), daemon=True)
+            back.start()
+            self._copy(opened, far)
+            back.join()
 
-    def _wake(self) -> None:
-        self.wake_out.send(b"x")
+    def _opened(self, near: socket.socket) -> socket.socket:
+        return near
+
+    def _copy(self, source: socket.socket, to: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._is_open.wait()
+                to.sendall(data)
+        self._is_open.wait()
+        for end in (source, to):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
-        self.is_open = False
-        self._wake()
+        self._is_open.clear()
 
     def mend(self) -> None:
-        self.is_open = True
-        self._wake()
+        self._is_open.set()
 
     def stop(self) -> None:
-        self.ending = True
-        self._wake()
-        self.join(10)
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.mend()
+
+
+class TlsGate(Forwarder):
+    """TLS before a plain server; what it shows, and whom it asks to show something, may be changed for connections to come. Use it as a
+    context manager. `clients` are the common names that were shown, oldest first; "" for nobody."""
+
+    def __init__(self, port: int, folder: pathlib.Path, pair: Any, clients_of: bytes):
+        self.folder = folder
+        self.clients_of = clients_of
+        self.clients: list[str] = []
+        self.show(pair)
+        super().__init__(port)
+
+    def show(self, pair: Any) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        (self.folder / "gate.pem").write_bytes(pair.pem + pair.key)
+        context.load_cert_chain(self.folder / "gate.pem")
+        context.load_verify_locations(cadata=self.clients_of.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL
+        self.context = context
+
+    def _opened(self, near: socket.socket) -> socket.socket:
+        tls = self.context.wrap_socket(near, server_side=True)
+        shown = dict(pair[0] for pair in (tls.getpeercert() or {}).get("subject", ()))
+        self.clients.append(shown.get("commonName", ""))
+        return tls
+
+    def __enter__(self) -> "TlsGate":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

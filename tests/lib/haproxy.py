@@ -13,7 +13,6 @@ class HAProxy(LocalProxy):
     network = "127.81"
 
     def socket(self) -> pathlib.Path:
-        """HAProxy's runtime socket."""
         return self.proxy_dir / "haproxy.sock"
 
     def cli(self, command: str) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
-import tempfile
 
 from standins.rancher.client import RancherStandin
 
 from .backend import LOOPBACK
 from .cluster import Cluster
-from .daemon import Daemon
+from .daemon import Daemon, Room
 from .envtest import kube_server
 from .wait import wait_for
 
@@ -29,16 +27,14 @@ def is_sanitized() -> bool:
     return b"__asan_init" in (build_folder() / "translator/sluice-translator").read_bytes()
 
 
-class Line:
+class Line(Room):
     """Use it as a context manager. `rancher_options` go to the stand-in; `watcher`, `translator`, `provider` are
     Daemon objects, started in that order unless start=False."""
 
     def __init__(self, start: bool = True, rancher_options: dict | None = None,
                  watcher_arguments: list[str] | None = None, provider_arguments: list[str] | None = None,
                  translator_arguments: list[str] | None = None, log_level: str = "info"):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
-        self.runtime = self.folder / "run"
-        self.runtime.mkdir()
+        super().__init__("line")
         self.kube = kube_server()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
                                       **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
@@ -52,9 +48,7 @@ class Line:
                                  self.folder / "translator.log")
         self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher",
                                [*common, "--poll-interval", "0.5", *(provider_arguments or [])],
-                               self.folder / "provider.log",
-                               {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
-                                "CATTLE_SECRET_KEY": self.rancher.secret_key})
+                               self.folder / "provider.log", self.rancher.environment)
         if start:
             self.start()
 
@@ -74,28 +68,10 @@ class Line:
         wait_for(lambda: self.translator.events("ready"), "the translator to be ready")
 
     def stop(self) -> list[str]:
-        """Ends everything; the complaints of the daemons (a sanitizer's findings, a wrong exit code)."""
-        complaints = []
-        for daemon in self.daemons():
-            running = daemon.process is not None
-            code = daemon.stop()
-            if running and code != 0:
-                complaints.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
-            complaints += [f"{daemon.program.name}: {line}" for line in daemon.lines
-                           if "ERROR: AddressSanitizer" in line or "runtime error:" in line
-                           or "ERROR: LeakSanitizer" in line or "event=broken-invariant" in line]
+        complaints = [text for daemon in self.daemons() for text in daemon.end()]
         self.rancher.stop()
         self.kube.stop()
-        if not complaints and not os.environ.get("SLUICE_KEEP"):
-            shutil.rmtree(self.folder, ignore_errors=True)
-        return complaints
-
-    def __enter__(self) -> "Line":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        complaints = self.stop()
-        assert not complaints, "\n".join(complaints)
+        return self.leave(complaints)
 
     # What the balancers do
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import os
 import pathlib
-import shutil
-import tempfile
 from typing import Any
 
 from . import processes
 from .addresses import Address, free_port
-from .daemon import Daemon
+from .daemon import Daemon, Room
 from .line import build_folder
 from .provider_link import Object, Translator
 from .traffic import Answer, answers, request
@@ -29,7 +26,7 @@ PATIENCE = 90.0  # seconds: nothing that works takes so long, on the slowest of 
 HURRY = {"SLUICE_RELOAD_INTERVAL_MAX": "1"}
 
 
-class LocalProxy:
+class LocalProxy(Room):
     """Use it as a context manager. Subclasses name the program (`provider-NAME/sluice-provider-NAME`) and know its proxy."""
 
     name = ""
@@ -37,11 +34,9 @@ class LocalProxy:
     own_arguments: list[str] = []
 
     def __init__(self, start: bool = True, arguments: list[str] | None = None, environment: dict[str, str] | None = None):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{self.name}-"))
-        self.runtime = self.folder / "run"
+        super().__init__(self.name)
         self.state_dir = self.folder / "state"
         self.proxy_dir = self.folder / "proxy"
-        self.runtime.mkdir()
         self._address = Address(self.network)
         self.address = self._address.ip
         self.http = free_port(self.address)
@@ -148,7 +143,6 @@ class LocalProxy:
         self.provider.kill()
 
     def proxies(self) -> list[processes.Process]:
-        """All processes of the proxy."""
         return processes.marked(self.folder, self.name)
 
     def masters(self) -> list[int]:
@@ -188,33 +182,15 @@ class LocalProxy:
         assert not self.is_dead(), f"{self.provider.program.name} has ended: " + "\n".join(self.provider.lines[-30:])
 
     def complaints(self) -> list[str]:
-        """What a sanitizer or a broken invariant has said."""
-        return [f"{self.provider.program.name}: {line}" for line in self.provider.lines
-                if "ERROR: AddressSanitizer" in line or "runtime error:" in line or "ERROR: LeakSanitizer" in line
-                or "event=broken-invariant" in line]
+        return self.provider.complaints()
 
     def stop(self) -> list[str]:
-        """Ends everything, also the proxy; what there is to complain of."""
-        was_running = self.provider.process is not None
-        code = self.provider.stop()
-        found = self.complaints()
-        if was_running and code != 0:
-            found.append(f"{self.provider.program.name} ended with {code}: " + "\n".join(self.provider.lines[-30:]))
+        found = self.provider.end()
         self.kill_supervisor()
         processes.kill(self.proxies())
         self.translator.stop()
         self._address.release()
-        if not found and not os.environ.get("SLUICE_KEEP"):
-            shutil.rmtree(self.folder, ignore_errors=True)
-        return found
-
-    def __enter__(self) -> "LocalProxy":
-        return self
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        found = self.stop()
-        if kind is None:
-            assert not found, "\n".join(found)
+        return self.leave(found)
 
 
 # Objects as merged grouping has them

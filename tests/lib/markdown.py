@@ -38,21 +38,13 @@ class Page:
         self.prose = self._take_blocks()
         self.anchors = self._find_anchors()
         without_code = [re.sub(r"`[^`]*`", "``", line) for line in self.prose]
-        self.links = [
-            Quote(match[1], number)
-            for number, line in enumerate(without_code, 1)
-            for match in re.finditer(r"\]\(<?([^)\s>]+)>?[^)]*\)", line)
-        ]
-        self.links += [
-            Quote(match[1], number)
-            for number, line in enumerate(without_code, 1)
-            for match in re.finditer(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", line)
-        ]
-        self.spans = [
-            Quote(match[1], number)
-            for number, line in enumerate(self.prose, 1)
-            for match in re.finditer(r"`([^`]+)`", line)
-        ]
+        self.links = self._found(r"\]\(<?([^)\s>]+)>?[^)]*\)", without_code)
+        self.links += self._found(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", without_code)
+        self.spans = self._found(r"`([^`]+)`", self.prose)
+
+    @staticmethod
+    def _found(pattern: str, lines: list[str]) -> list[Quote]:
+        return [Quote(match[1], number) for number, line in enumerate(lines, 1) for match in re.finditer(pattern, line)]
 
     def _take_blocks(self) -> list[str]:
         """The lines, with those of fenced blocks empty."""
@@ -97,12 +89,8 @@ class Page:
 
 def repository_files(*patterns: str) -> list[str]:
     """Names of the files of the repository, those that are not added yet too."""
-    out = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [name for name in out.splitlines() if (ROOT / name).exists()]
 
 

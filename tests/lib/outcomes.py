@@ -10,7 +10,6 @@ import sys
 
 
 def outcomes(path: pathlib.Path) -> dict[str, str]:
-    """What became of each test by name: passed, failed or skipped."""
     text = path.read_text()
     if path.parent.name != "meson-logs":
         return json.loads(text)

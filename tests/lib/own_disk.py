@@ -35,7 +35,6 @@ class MountNamespace:
         proxy.provider.program = program
 
     def path(self, path: str | pathlib.Path) -> pathlib.Path:
-        """The path as the provider sees it."""
         return pathlib.Path(f"/proc/{self._holder.pid}/root{path}")
 
     def run(self, *command: Any) -> None:
@@ -57,7 +56,6 @@ class Disk(MountNamespace):
         super().__init__(proxy, f"mount -t tmpfs -o size={size},mode=711 tmpfs {self._state_dir}")
 
     def inside(self) -> pathlib.Path:
-        """The folder as the provider sees it."""
         return self.path(self._state_dir)
 
     def fill(self) -> None:

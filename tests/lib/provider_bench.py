@@ -2,14 +2,11 @@
 """provider-rancher alone on this machine: the Rancher stand-in before it, a translator of the tests behind it."""
 from __future__ import annotations
 
-import pathlib
-import shutil
-import tempfile
 from typing import Any
 
 from standins.rancher.client import RancherStandin
 
-from .daemon import Daemon
+from .daemon import Daemon, Room
 from .line import build_folder
 from .provider_link import Translator
 from .wait import stays, wait_for
@@ -18,43 +15,26 @@ FAST = {"step_delay": 0.02, "retry_wait": 0.05, "retry_max": 0.5, "event_interva
         "host_failure_delay": 0.05}
 
 
-class Bench:
+class Bench(Room):
     """Use it as a context manager. The provider is started with start(), or by start=True."""
 
     def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, dataplane: bool = False,
                  arguments: list[str] | None = None, environment: dict[str, str] | None = None, **rancher: Any):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-provider-"))
+        super().__init__("provider")
         self.rancher = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
-        self.translator = Translator(self.folder)
-        keys = {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
-                "CATTLE_SECRET_KEY": self.rancher.secret_key}
+        self.translator = Translator(self.runtime)
         self.provider = Daemon(build_folder() / "provider-rancher/sluice-provider-rancher",
-                               ["--runtime-dir", str(self.folder), "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
+                               ["--runtime-dir", str(self.runtime), "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
                                 "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or [])],
-                               self.folder / "provider.log", {**keys, **(environment or {})})
+                               self.folder / "provider.log", {**self.rancher.environment, **(environment or {})})
         if start:
             self.start()
 
-    def __enter__(self) -> "Bench":
-        return self
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        complaints = self.stop()
-        if kind is None:
-            assert not complaints, "\n".join(complaints)
-
     def stop(self) -> list[str]:
-        was_running = self.provider.process is not None
-        code = self.provider.stop()
+        complaints = self.provider.end()
         self.translator.stop()
         self.rancher.stop()
-        complaints = [line for line in self.provider.lines
-                      if "Sanitizer" in line or "runtime error:" in line or "broken-invariant" in line]
-        if was_running and code != 0:
-            complaints.append(f"the provider ended with {code}: " + "\n".join(self.provider.lines[-20:]))
-        if not complaints:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        return complaints
+        return self.leave(complaints)
 
     def start(self) -> None:
         self.provider.start()

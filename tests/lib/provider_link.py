@@ -77,7 +77,6 @@ class Translator:
         self.hello: Object | None = None
         self.connections = 0
         self.bad: list[str] = []
-        self.answers_hello = True
         self._lock = threading.RLock()
         self._listener: socket.socket | None = None
         self._peer: socket.socket | None = None
@@ -88,7 +87,6 @@ class Translator:
     # Wishes
 
     def put(self, *objects: Object, commit: bool = True) -> None:
-        """Adds or replaces objects."""
         with self._lock:
             for item in objects:
                 item = {k: v for k, v in item.items() if v not in ("", [], None)}
@@ -100,7 +98,6 @@ class Translator:
                 self.commit()
 
     def remove(self, *ids: tuple[str, str], commit: bool = True) -> None:
-        """Takes objects away, given as (kind, id)."""
         with self._lock:
             for kind, name in ids:
                 self.objects.pop((kind, name), None)

@@ -2,12 +2,9 @@
 """The whole line with a proxy on this machine at its end: the Kubernetes stand-in, watcher, translator, and a local proxy's provider."""
 from __future__ import annotations
 
-import os
-import shutil
-
 from .backend import LOOPBACK
 from .cluster import Cluster
-from .daemon import Daemon
+from .daemon import Daemon, Room
 from .envtest import kube_server
 from .line import DAEMONS, build_folder
 from .local_proxy import PATIENCE
@@ -15,7 +12,7 @@ from .proxies import proxy_class
 from .wait import wait_for
 
 
-class ProxyLine:
+class ProxyLine(Room):
     """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
     translator. `translator`, `provider` and `watcher` as arguments are more options of theirs; without `reaches_loopback` the translator is
     as careful as outside of tests."""
@@ -25,7 +22,7 @@ class ProxyLine:
         self.proxy = proxy_class(name)(start=False, arguments=provider)
         self.proxy.translator.stop()
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
-        self.folder, self.runtime = self.proxy.folder, self.proxy.runtime
+        self.folder, self.runtime = self.proxy.folder, self.proxy.runtime  # and so there is none of its own to be made
         (self.runtime / "provider.sock").unlink(missing_ok=True)
         self.kube = kube_server()
         self.cluster = Cluster(str(self.kube.kubeconfig))
@@ -62,25 +59,7 @@ class ProxyLine:
         wait_for(arrives, f"{host}{path} to reach {name}", PATIENCE)
 
     def stop(self) -> list[str]:
-        """Ends everything; what there is to complain of."""
-        found = []
-        for daemon in (self.watcher, self.translator):
-            was_running = daemon.process is not None
-            code = daemon.stop()
-            if was_running and code != 0:
-                found.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
-            found += [f"{daemon.program.name}: {line}" for line in daemon.lines
-                      if "ERROR: AddressSanitizer" in line or "runtime error:" in line or "ERROR: LeakSanitizer" in line]
+        found = [text for daemon in (self.watcher, self.translator) for text in daemon.end()]
         found += self.proxy.stop()
         self.kube.stop()
-        if not found and not os.environ.get("SLUICE_KEEP"):
-            shutil.rmtree(self.folder, ignore_errors=True)
-        return found
-
-    def __enter__(self) -> "ProxyLine":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        found = self.stop()
-        if kind is None:
-            assert not found, "\n".join(found)
+        return self.leave(found)

@@ -47,7 +47,6 @@ def build_folder() -> pathlib.Path:
 
 
 def program(name: str) -> pathlib.Path:
-    """The built program of that name."""
     path = build_folder() / FOLDERS.get(name, name.removeprefix("sluice-")) / name
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not built: ninja -C {build_folder()}, or set SLUICE_BUILD")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import shutil
-import tempfile
 from typing import Any, Callable
 
 import yaml
@@ -14,7 +12,7 @@ from standins.rancher.client import RancherStandin
 
 from .backend import LOOPBACK
 from .cluster import Cluster
-from .daemon import Daemon
+from .daemon import Daemon, Room
 from .envtest import RealKube, kube_server
 from .forwarder import Forwarder
 from .line import build_folder
@@ -40,7 +38,6 @@ class Replica:
         runtime.mkdir()
         port = int(kube.url.rsplit(":", 1)[1])
         self.way = Forwarder(port)
-        self.way.start()
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(pathlib.Path(kube.controller_kubeconfig).read_text().replace(f":{port}", f":{self.way.port}"))
         common = ["--runtime-dir", str(runtime)]
@@ -50,7 +47,7 @@ class Replica:
         self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(kubeconfig), *election], folder / "watcher.log")
         self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK], folder / "translator.log")
         self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher", [*common, "--poll-interval", "0.5"], folder / "provider.log",
-                               {"CATTLE_URL": rancher.url, "CATTLE_ACCESS_KEY": rancher.access_key, "CATTLE_SECRET_KEY": rancher.secret_key})
+                               rancher.environment)
         self.daemons = [self.translator, self.watcher, self.provider]
 
     def start(self) -> None:
@@ -58,11 +55,7 @@ class Replica:
             daemon.start()
 
     def stop(self) -> list[str]:
-        complaints = []
-        for daemon in self.daemons:
-            code = daemon.stop()
-            if code != 0:
-                complaints.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
+        complaints = [text for daemon in self.daemons for text in daemon.end()]
         self.way.stop()
         return complaints
 
@@ -76,9 +69,9 @@ class Replica:
         return sum(len(self.provider.events(name)) for name in WRITES)
 
 
-class Replicas:
+class Replicas(Room):
     def __init__(self, count: int, duration_s: int):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-replicas-"))
+        super().__init__("replicas")
         self.kube = kube_server()
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -96,13 +89,11 @@ class Replicas:
             wait_for(lambda r=replica: r.watcher.events("ready") and r.translator.events("ready"), "a replica to be ready")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> list[str]:
         complaints = [text for replica in self.all for text in replica.stop()]
         self.rancher.stop()
         self.kube.stop()
-        if not complaints:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        assert not complaints, "\n".join(complaints)
+        return self.leave(complaints)
 
     def leader(self, but: Replica | None = None) -> Replica | None:
         found = [replica for replica in self.all if replica.leads() and replica is not but]

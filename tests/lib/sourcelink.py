@@ -5,6 +5,7 @@ Written from proto/PROTOCOL.md. What it is told is checked against the order tha
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import select
@@ -95,24 +96,21 @@ class SourceLink:
         with self._lock:
             peer, self._peer = self._peer, None
         if peer is not None:
-            _shut(peer)  # whoever reads from it closes it
+            with contextlib.suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)  # whoever reads from it closes it
 
     def pause(self) -> None:
-        """Stops reading: the watcher's socket fills up."""
         self._reading.clear()
 
     def resume(self) -> None:
-        """Reads again."""
         self._reading.set()
 
     # Sending
 
     def send(self, kind: str, body: dict[str, Any]) -> None:
-        """One message upwards, to the watcher."""
         self.send_bytes(frame(kind, body))
 
     def send_bytes(self, data: bytes) -> None:
-        """Any bytes."""
         with self._lock:
             assert self._peer is not None, "no watcher is connected"
             self._peer.sendall(data)
@@ -132,7 +130,6 @@ class SourceLink:
 
     @property
     def connection(self) -> Connection | None:
-        """The latest connection that said hello."""
         return self.connections[-1] if self.connections else None
 
     def record(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
@@ -172,7 +169,6 @@ class SourceLink:
         return wait_for(found, f"{kind} {namespace}/{name}", timeout, 0.005)
 
     def wait_gone(self, kind: str, name: str, namespace: str = "default", timeout: float = 10.0) -> None:
-        """Waits until an object is not there (any more)."""
         wait_for(lambda: self.record(kind, name, namespace) is None, f"{kind} {namespace}/{name} to go", timeout, 0.005)
 
     # The other side
@@ -262,17 +258,16 @@ class SourceLink:
         connection.ended.append(body["kind"])
 
     def _take_upsert(self, connection: Connection, body: dict[str, Any]) -> None:
-        self._check(connection.begun == body["kind"] or connection.is_whole, f"upsert of {body['kind']} out of order")
-        key = (body["kind"], body.get("namespace", ""), body["name"])
-        self.records[key] = body
-        self.kept.pop(key, None)
-        if not connection.is_whole:
-            self._stale.discard(key)
+        self._take_object(connection, body, self.records, self.kept)
 
     def _take_keep(self, connection: Connection, body: dict[str, Any]) -> None:
-        self._check(connection.begun == body["kind"] or connection.is_whole, f"keep of {body['kind']} out of order")
+        self._take_object(connection, body, self.kept, {})
+
+    def _take_object(self, connection: Connection, body: dict[str, Any], into: dict, out_of: dict) -> None:
+        self._check(connection.begun == body["kind"] or connection.is_whole, f"{body['kind']} out of order")
         key = (body["kind"], body.get("namespace", ""), body["name"])
-        self.kept[key] = body
+        into[key] = body
+        out_of.pop(key, None)
         if not connection.is_whole:
             self._stale.discard(key)
 
@@ -288,15 +283,7 @@ class SourceLink:
             self.problems.append(problem)
 
 
-def _shut(peer: socket.socket) -> None:
-    try:
-        peer.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
-
-
 def frame(kind: str, body: dict[str, Any]) -> bytes:
-    """A message as bytes."""
     payload = msgpack.packb([kind, body])
     return struct.pack(">I", len(payload)) + payload
 

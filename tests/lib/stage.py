@@ -6,14 +6,12 @@ import contextlib
 import http.client
 import itertools
 import json
-import threading
-import time
 from typing import Any, Callable, Iterable
 
 from .envtest import assets
 from .line import Line
 from .stories import HTTP, STORIES, Expected, Scene
-from .traffic import request
+from .traffic import Clients, request, trial
 from .wait import wait_for
 
 _rounds = itertools.count(1)
@@ -77,37 +75,23 @@ class Glance:
             yield f"no Event {reason} with {words!r}"
 
 
-class Client(threading.Thread):
+class Client(Clients):
     """Asks one address after another, without end."""
 
     def __init__(self, targets: dict[str, tuple[str, int, str, str]]):
-        super().__init__(daemon=True)
+        super().__init__(1)
         self.targets = targets
-        self.failures: dict[str, list[str]] = {name: [] for name in targets}
+        self.failures_of: dict[str, list[str]] = {name: [] for name in targets}
         self.good = dict.fromkeys(targets, 0)
-        self.end = threading.Event()
 
-    def run(self) -> None:
+    def _run(self, _: int) -> None:
         for name in itertools.cycle(self.targets):
-            if self.end.wait(0.02):
+            if self._end.wait(0.02):
                 return
-            try:
-                status = request(*self.targets[name]).status
-                if status == 200:
-                    self.good[name] += 1
-                    continue
-                problem = f"status {status}"
-            except (OSError, http.client.HTTPException) as error:
-                problem = f"{type(error).__name__}: {error}"
-            self.failures[name].append(f"{time.strftime('%H:%M:%S')} {problem}")
-
-    def __enter__(self) -> "Client":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end.set()
-        self.join(60)
+            if problem := trial(*self.targets[name]):
+                self.failures_of[name].append(problem)
+            else:
+                self.good[name] += 1
 
 
 class Stage:
@@ -153,8 +137,8 @@ class Stage:
             good = dict(client.good)
             for scene in self.scenes:
                 self._ask(scene)
-            wait_for(lambda: all(client.good[n] > good[n] or client.failures[n] for n in good), "traffic to go on", PATIENCE_S)
-        for name, failures in client.failures.items():
+            wait_for(lambda: all(client.good[n] > good[n] or client.failures_of[n] for n in good), "traffic to go on", PATIENCE_S)
+        for name, failures in client.failures_of.items():
             self.problems[name] += failures[:5]
         line.rancher.settle()
         self.quiet()

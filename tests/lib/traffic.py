@@ -7,13 +7,12 @@ import contextlib
 import http.client
 import json
 import socket
-import ssl
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from .raw_http import dial, read_answer
+from .raw_http import client_context, dial, read_answer
 
 
 @dataclass
@@ -36,10 +35,7 @@ def request(address: str, port: int, host: str, path: str = "/", tls: bool = Fal
         connection.connect()
         certificate = None
         if tls:
-            context = ssl.create_default_context()
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-            connection.sock = context.wrap_socket(connection.sock, server_hostname=sni or host)
+            connection.sock = client_context().wrap_socket(connection.sock, server_hostname=sni or host)
             certificate = connection.sock.getpeercert(binary_form=True)
         connection.request(method, path, headers={"Host": host, **(headers or {})})
         response = connection.getresponse()
@@ -52,6 +48,16 @@ def answers(address: str, port: int, host: str, path: str = "/", status: int = 2
         return request(address, port, host, path, **how).status == status
     except (OSError, http.client.HTTPException):
         return False
+
+
+def trial(*target: Any) -> str:
+    """A request as request() takes it; what was wrong, with the time of day, or nothing if the answer was 200."""
+    try:
+        status = request(*target).status
+        problem = "" if status == 200 else f"status {status}"
+    except (OSError, http.client.HTTPException) as failure:
+        problem = f"{type(failure).__name__}: {failure}"
+    return problem and f"{time.strftime('%H:%M:%S')} {problem}"
 
 
 class Clients:
@@ -87,14 +93,10 @@ class Traffic(Clients):
 
     def _run(self, _: int) -> None:
         while not self._end.is_set():
-            try:
-                status = request(*self.target).status
-                if status == 200:
-                    self.good += 1
-                else:
-                    self.failures.append(f"{time.strftime('%H:%M:%S')} status {status}")
-            except (OSError, http.client.HTTPException, socket.timeout) as problem:
-                self.failures.append(f"{time.strftime('%H:%M:%S')} {type(problem).__name__}: {problem}")
+            if problem := trial(*self.target):
+                self.failures.append(problem)
+            else:
+                self.good += 1
             self._end.wait(self.pause)
 
 

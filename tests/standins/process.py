@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import select
@@ -15,22 +14,11 @@ from typing import Any
 
 PYTHON = "/usr/bin/python3"  # Debian's, whose packages the stand-ins need, whichever runs this
 TESTS_FOLDER = Path(__file__).resolve().parents[1]
-START_S_MAX, STOP_S_MAX = 60.0, 60.0
+START_S_MAX, STOP_S_MAX, ANSWER_S_MAX = 60.0, 60.0, 330.0
 
 
 class ControlFailure(Exception):
     """The control socket refused a command; the text says why."""
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout_s: float):
-        super().__init__("control", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
 
 
 class StandinProcess:
@@ -66,12 +54,14 @@ class StandinProcess:
             process.wait()
         process.stdout.close()
 
-    def control(self, method: str, command: str, body: Any = None, timeout_s: float = 330) -> Any:
-        """One control command. Raises ControlFailure."""
-        with contextlib.closing(_UnixConnection(self.info["control"], timeout_s)) as connection:
-            connection.request(method, "/" + command, None if body is None else json.dumps(body))
-            answer = connection.getresponse()
-            document = json.loads(answer.read())
-        if answer.status != 200:
-            raise ControlFailure(f"{command}: {document.get('error')}")
-        return document
+    def control(self, command: str, **arguments: Any) -> Any:
+        """The result of a command. Raises ControlFailure."""
+        with socket.socket(socket.AF_UNIX) as link, link.makefile("rwb") as lines:
+            link.settimeout(ANSWER_S_MAX)
+            link.connect(self.info["control"])
+            lines.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
+            lines.flush()
+            answer = json.loads(lines.readline())
+        if "error" in answer:
+            raise ControlFailure(f"{command}: {answer['error']}")
+        return answer["result"]

@@ -92,8 +92,7 @@ class Rig:
 
     def rehost(self, host: str, name: str = "web", namespace: str = "default") -> None:
         """Changes its host."""
-        self.kube.api.patch("ingresses", name, [{"op": "replace", "path": "/spec/rules/0/host", "value": host}], namespace,
-                            content_type="application/json-patch+json")
+        self.kube.api.patch("ingresses", name, {"spec": ingress(name, host)["spec"]}, namespace)
 
     def wait_host(self, host: str, name: str = "web", timeout: float = 10.0) -> dict[str, Any]:
         """Waits until the translator has heard of it."""

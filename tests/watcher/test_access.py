@@ -189,9 +189,9 @@ def test_nothing_is_configured(rig):
 def test_hangup_reads_everything_again(rig):
     rig.ingress()
     rig.start(kubeconfig=kubeconfig(rig, {"tokenFile": str(rig.kube.token_file)}))
-    rig.kube.control("POST", "authority/rotate", {})
+    rig.kube.control("rotate_authority")
     since = len(rig.watcher.lines)
-    rig.kube.drop("rst")
+    rig.kube.drop()
     rig.watcher.wait_event("watch-failed", "TLS failed", since=since)
     os.kill(rig.watcher.pid, signal.SIGHUP)
     rig.watcher.wait_event("credentials-refreshed", "certificates")

@@ -134,11 +134,11 @@ def test_a_file_is_read_again(rig, case):
 def test_authorities_that_are_new_are_the_ones_to_trust(rig):
     rig.ingress()
     path = ca_option(rig)
-    rig.kube.control("POST", "authority/rotate", {})
+    rig.kube.control("rotate_authority")
     path.write_bytes(rig.kube.ca_file.read_bytes())
     hang_up(rig, "credentials-refreshed", "certificates")
     since = len(rig.watcher.lines)
-    rig.kube.drop("rst")
+    rig.kube.drop()
     rig.kube.api.access.__init__(rig.kube.kubeconfig)
     rig.rehost("b.example")
     rig.wait_host("b.example")

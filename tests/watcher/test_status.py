@@ -134,7 +134,7 @@ def test_what_comes_back_from_a_backup_is_put_right(rig, is_away):
     if is_away:
         rig.kube.network("gone", drop="rst")
         rig.watcher.wait_event("watch-failed", "kind=ingress ")
-    rig.kube.restore(streams=None)
+    rig.kube.restore()
     rig.kube.network("up")
     rig.watcher.wait_event("revision-went-back")
     # What was written last is awaited for a few seconds first.

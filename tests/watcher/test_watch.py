@@ -104,7 +104,7 @@ def test_a_watch_that_ends_goes_on_without_a_list(rig, end):
     assert len(rig.link.connections) == 1
 
 
-@pytest.mark.parametrize("end, more", [("garbage", {}), ("error", {"with": "expired"}), ("error", {"with": "internal"})])
+@pytest.mark.parametrize("end, more", [("garbage", {}), ("error", {"with_": "expired"}), ("error", {"with_": "internal"})])
 def test_a_watch_that_is_of_no_use_any_more_costs_a_list(rig, end, more):
     rig.ingress()
     rig.ingress("other")
@@ -152,7 +152,7 @@ def test_a_list_that_is_wrong_for_a_moment_removes_nothing(make_rig, resource, k
     told = rig.link.count()
     empty = {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1000000000"}, "items": []}
     rig.kube.fault("respond", {"verb": "list", "resource": resource, "identity": "controller"}, status=200, body=json.dumps(empty), count=1)
-    rig.kube.end_streams("error", {"resource": resource}, **{"with": "expired"})
+    rig.kube.end_streams("error", {"resource": resource}, with_="expired")
     rig.watcher.wait_event("list-lacks", f"kind={kind} ")
     wait_for(lambda: len([line for line in rig.watcher.events("kind-resynced") if f"kind={kind} " in line]) == 2, "a second list", 60)
     assert not rig.link.messages(since=told)
@@ -163,7 +163,7 @@ def test_load_shedding_as_a_frame_costs_no_list(rig):
     rig.ingress()
     rig.start()
     mark = rig.kube.mark()
-    rig.kube.end_streams("error", WATCHED, **{"with": "throttled-json"})
+    rig.kube.end_streams("error", WATCHED, with_="throttled-json")
     rig.rehost("b.example")
     rig.wait_host("b.example")
     assert rig.lists(mark) == []
@@ -366,7 +366,7 @@ def test_a_restored_backup(rig, is_away):
     if is_away:
         rig.kube.network("gone", drop="rst")
         rig.watcher.wait_event("watch-failed", "kind=ingress ")
-    rig.kube.restore(streams=None)
+    rig.kube.restore()
     rig.kube.network("up")
     rig.link.wait_gone("ingress", "lost", timeout=60)
     rig.wait_host("a.example", "kept")
@@ -440,7 +440,7 @@ def test_a_token_that_stays_refused_is_told_and_not_hammered(rig):
     rig.ingress()
     rig.start()
     rig.watcher.wait_event("ready")
-    rig.kube.control("POST", "tokens/expire", {})
+    rig.kube.control("expire_tokens")
     mark = rig.kube.mark()
     since = len(rig.watcher.lines)
     rig.kube.end_streams("clean")

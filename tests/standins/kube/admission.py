@@ -8,7 +8,6 @@ import datetime
 import uuid
 from typing import Any
 
-from . import statuses
 from .call import Call
 from .resources import INGRESS_CLASSES, NAMESPACES
 from .state import State
@@ -20,23 +19,15 @@ PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
 def now() -> str:
-    """The present instant as object times are written."""
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_namespace(state: State, name: str) -> None:
-    """Stores a namespace unless it exists."""
     if state.store.get(NAMESPACES, "", name):
         return
     labels = {"kubernetes.io/metadata.name": name} if state.profile.minor >= 21 else {}
     obj = {
-        "metadata": {
-            "name": name,
-            "uid": str(uuid.uuid4()),
-            "resourceVersion": "0",
-            "creationTimestamp": now(),
-            "labels": labels,
-        },
+        "metadata": {"name": name, "uid": str(uuid.uuid4()), "creationTimestamp": now(), "labels": labels},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
@@ -44,33 +35,16 @@ def make_namespace(state: State, name: str) -> None:
 
 
 def namespace_exists(call: Call) -> None:
-    """Refuses creations in namespaces that are missing or going; may make missing ones."""
-    namespace = call.namespace
+    """Refuses creations in namespaces that are going; makes missing ones."""
     if not call.served.resource.namespaced:
         return
-    record = call.state.store.get(NAMESPACES, "", namespace)
-    if record is None:
-        if call.state.settings.strict_namespaces:
-            raise statuses.not_found(NAMESPACES.hub, namespace)
-        make_namespace(call.state, namespace)
-    elif record.fields["status.phase"] == "Terminating":
-        name = call.info.name
-        raise forbidden(
-            f'{call.served.qualified} "{name}" is forbidden: unable to create new content in namespace '
-            f"{namespace} because it is being terminated",
-            details(
-                name,
-                call.served.group,
-                call.served.resource.plural,
-                causes=[
-                    {
-                        "reason": "NamespaceTerminating",
-                        "message": f"namespace {namespace} is being terminated",
-                        "field": "metadata.namespace",
-                    }
-                ],
-            ),
-        )
+    make_namespace(call.state, call.namespace)
+    record = call.state.store.get(NAMESPACES, "", call.namespace)
+    if record is not None and record.fields["status.phase"] == "Terminating":
+        text = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+        cause = {"reason": "NamespaceTerminating", "message": f"namespace {call.namespace} is being terminated", "field": "metadata.namespace"}
+        about = details("", call.served.group, call.served.resource.plural, causes=[cause])
+        raise forbidden(f'{call.served.qualified} "" is forbidden: {text}', about)
 
 
 def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
@@ -78,25 +52,12 @@ def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
     annotations = obj["metadata"].get("annotations") or {}
     if "ingressClassName" in obj["spec"] or CLASS_ANNOTATION in annotations:
         return
-    classes = call.state.store.table(INGRESS_CLASSES).records.values()
-    default = [
-        record.name
-        for record in classes
-        if (record.obj()["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true"
-    ]
-    if len(default) > 1:
-        name = obj["metadata"].get("name", "")
-        raise forbidden(
-            f'{call.served.qualified} "{name}" is forbidden: {len(default)} default IngressClasses were '
-            "found, only 1 allowed",
-            details(name, call.served.group, call.served.resource.plural),
-        )
-    if default:
-        obj["spec"]["ingressClassName"] = default[0]
+    for record in call.state.store.table(INGRESS_CLASSES).records.values():
+        if (record.obj()["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true":
+            obj["spec"]["ingressClassName"] = record.name
 
 
 def namespace_may_go(name: str) -> None:
-    """Refuses the deletion of namespaces that the server itself needs."""
     if name in PROTECTED_NAMESPACES:
         raise forbidden(
             f'namespaces "{name}" is forbidden: this namespace may not be deleted',

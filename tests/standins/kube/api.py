@@ -14,7 +14,6 @@ from .auth import Identity
 from .call import DROPPED, READ, REFUSED, Answer, Call
 from .encoding import to_json
 from .faults import Plan, deadline_error
-from .journal import Entry
 from .negotiate import wants_table
 from .request_info import RequestInfo, of_request
 from .resources import Served
@@ -47,109 +46,80 @@ class Api:
     def __init__(self, state: State):
         self.state = state
 
-    async def handle(self, connection: Connection, number: int, request: Request) -> None:
+    async def handle(self, connection: Connection, request: Request) -> None:
         """Answers one request, in whatever way the faults of the moment allow."""
         info = of_request(request)
-        headers = [
-            ("Audit-Id", request.headers.get("audit-id") or str(uuid.uuid4())),
-            ("Cache-Control", "no-cache, private"),
-        ]
+        identity: Identity | None = None
+        refusal = None
         try:
             identity = self.state.authenticator.identify(connection, request)
         except ApiError as error:
-            entry = self.state.journal.begin(request, info, None, number)
-            self._send_error(connection, error, headers, entry, Plan())
-            return
-        plan = self.state.faults.plan(info, identity, request)
-        entry = self.state.journal.begin(request, info, identity, number)
-        entry.faults = tuple(plan.ids)
+            refusal = error
+        plan = Plan() if refusal else self.state.faults.plan(info, identity, request)
+        entry = self.state.journal.begin(request, info, identity)
+        headers = [("Audit-Id", request.headers.get("audit-id") or str(uuid.uuid4())), ("Cache-Control", "no-cache, private")]
+        call = Call(self.state, connection, request, info, identity, plan, entry, headers)
         try:
-            await self._serve(connection, request, info, identity, plan, entry, headers)
+            if refusal:
+                _send_error(call, refusal)
+            else:
+                await self._serve(call)
         except (ConnectionError, OSError):
-            entry.ended = entry.ended or "client"
             connection.must_close = True
 
-    async def _serve(
-        self,
-        connection: Connection,
-        request: Request,
-        info: RequestInfo,
-        identity: Identity,
-        plan: Plan,
-        entry: Entry,
-        headers: list[tuple[str, str]],
-    ) -> None:
-        if plan.bytes_per_s:
-            connection.bytes_per_s = plan.bytes_per_s
-        if not await self._wait(connection, request, plan, entry):
+    async def _serve(self, call: Call) -> None:
+        plan = call.plan
+        call.connection.bytes_per_s = plan.bytes_per_s or call.connection.bytes_per_s
+        if not await self._wait(call):
             return
         if plan.respond is not None and not plan.perform_first:
-            self._send_error(connection, plan.respond, headers, entry, plan)
+            _send_error(call, plan.respond)
             return
         if plan.close and not plan.perform_first:
-            self._drop(connection, entry, plan.close)
+            _drop(call, DROPPED)
             return
         try:
-            answer = await self._answer(connection, request, info, identity, plan, entry, headers)
+            answer = await self._answer(call)
         except ApiError as error:
-            self._send_error(connection, error, headers, entry, plan)
+            _send_error(call, error)
             return
         except (ConnectionError, OSError):
             raise
         except Exception as error:  # a defect here must be seen as one and not end the server
             traceback.print_exc()
-            self._send_error(connection, statuses.internal(repr(error)), headers, entry, plan)
+            _send_error(call, statuses.internal(repr(error)))
             return
         if answer is not None:
-            self._finish(connection, request, answer, headers, entry, plan)
-            await connection.drain()
+            _finish(call, answer)
+            await call.connection.drain()
 
-    async def _wait(self, connection: Connection, request: Request, plan: Plan, entry: Entry) -> bool:
+    async def _wait(self, call: Call) -> bool:
         """Latency and hanging. Returns whether there is still somebody to answer."""
+        plan = call.plan
         if not plan.delay_s and not plan.hang:
             return True
-        limit = None if entry.verb == "watch" else _timeout_s(request.query.get("timeout", ""))
+        limit = None if call.info.verb == "watch" else _timeout_s(call.query("timeout"))
         late = limit is not None and plan.delay_s > limit
         seconds = None if plan.hang else limit if late else plan.delay_s
-        if await connection.gone_within(seconds):
-            self.state.journal.answered(entry, 0, DROPPED)
-            entry.ended = "client"
-            connection.must_close = True
+        if await call.connection.gone_within(seconds):
+            self.state.journal.answered(call.entry, 0, DROPPED)
+            call.connection.must_close = True
             return False
         if late:
             plan.respond, plan.perform_first = deadline_error(), False
         return True
 
-    def _drop(self, connection: Connection, entry: Entry, how: str) -> None:
-        """Ends the connection instead of answering."""
-        self.state.journal.answered(entry, 0, DROPPED if entry.effect == "" else entry.effect)
-        entry.ended = how
-        if how == "rst":
-            connection.reset()
-        else:
-            connection.finish()
-
-    async def _answer(
-        self,
-        connection: Connection,
-        request: Request,
-        info: RequestInfo,
-        identity: Identity,
-        plan: Plan,
-        entry: Entry,
-        headers: list[tuple[str, str]],
-    ) -> Answer | None:
+    async def _answer(self, call: Call) -> Answer | None:
         """What a faultless server answers. None: it was a watch, which is over."""
-        self.state.authorizer.check(identity, info)
-        if not info.is_resource:
-            return self._outside(request)
-        served = self._served(info)
-        call = Call(self.state, connection, request, info, identity, served, wants_table(request), plan, entry)
-        _check_method(served, info, request)
-        if info.verb == "watch":
-            await Stream(call).run([*headers, *PF_HEADERS])
+        self.state.authorizer.check(call.identity, call.info)
+        if not call.info.is_resource:
+            return self._outside(call.request)
+        call.served, call.as_table = self._served(call.info), wants_table(call.request)
+        _check_method(call.served, call.info)
+        if call.info.verb == "watch":
+            await Stream(call).run([*call.headers, *PF_HEADERS])
             return None
-        return await HANDLERS[info.verb](call)
+        return await HANDLERS[call.info.verb](call)
 
     def _outside(self, request: Request) -> Answer:
         if request.path.rstrip("/") in HEALTH_PATHS:
@@ -163,95 +133,73 @@ class Api:
         if info.group not in self.state.groups:
             raise statuses.no_such_path()
         served = self.state.index.get((info.group, info.version), {}).get(info.resource)
-        if served is None or (
-            info.subresource and not (info.subresource == "status" and served.resource.status)
-        ):
+        if served is None or (info.subresource and not (info.subresource == "status" and served.resource.status)):
             raise statuses.no_such_resource()
         if served.resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
-            raise (
-                statuses.method_not_allowed()
-                if info.verb in ("create", "deletecollection")
-                else statuses.no_such_resource()
-            )
-        if info.namespace and not served.resource.namespaced and info.resource != "namespaces":
-            raise statuses.no_such_resource()
+            raise statuses.method_not_allowed()
         return served
 
-    def _finish(
-        self,
-        connection: Connection,
-        request: Request,
-        answer: Answer,
-        headers: list[tuple[str, str]],
-        entry: Entry,
-        plan: Plan,
-    ) -> None:
-        """Sends an answer, or what the faults make of it once the work is done."""
-        effect = READ if entry.verb not in WRITE_VERBS else answer.effect
-        if plan.perform_first and plan.close:
-            entry.effect = effect
-            self._drop(connection, entry, plan.close)
-            return
-        if plan.perform_first and plan.respond is not None:
-            self._send_error(connection, plan.respond, headers, entry, plan, effect)
-            return
-        headers = [*headers, *PF_HEADERS, *answer.headers, ("Content-Type", answer.content_type)]
-        body = answer.body
-        if (
-            len(body) > GZIP_FROM_BYTES
-            and request.method == "GET"
-            and "gzip" in request.headers.get("accept-encoding", "")
-        ):
-            body = gzip.compress(body, 1)
-            headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-        self.state.journal.answered(entry, answer.status, effect)
-        self._transmit(connection, answer.status, headers, body, plan)
 
-    def _transmit(
-        self, connection: Connection, status: int, headers: list[tuple[str, str]], body: bytes, plan: Plan
-    ) -> None:
-        if plan.cut is None:
-            connection.respond(status, headers, body)
-            return
-        given = plan.cut["bytes"]
-        keep = int(len(body) * plan.cut["fraction"]) if given is None else int(given)
-        connection.respond_cut(status, headers, body, keep)
-        if plan.cut["how"] == "silence":
-            connection.silence()
-        elif plan.cut["how"] == "rst":
-            connection.reset()
-        else:
-            connection.finish()
-
-    def _send_error(
-        self,
-        connection: Connection,
-        error: ApiError,
-        headers: list[tuple[str, str]],
-        entry: Entry,
-        plan: Plan,
-        effect: str | None = None,
-    ) -> None:
-        if error.text is None:
-            body, content_type = to_json(error.status()) + b"\n", "application/json"
-        else:
-            body, content_type = error.text.encode(), error.content_type or "text/plain; charset=utf-8"
-        headers = [*headers, ("Content-Type", content_type), *error.headers.items()]
-        if error.code != 401:
-            headers += PF_HEADERS
-        if error.headers.get("Connection") == "close":
-            connection.must_close = True
-        if effect is None:
-            effect = REFUSED if entry.verb in WRITE_VERBS else READ
-        self.state.journal.answered(entry, error.code, effect)
-        self._transmit(connection, error.code, headers, body, plan)
+def _drop(call: Call, effect: str) -> None:
+    call.state.journal.answered(call.entry, 0, effect)
+    _end(call, call.plan.close)
 
 
-def _check_method(served: Served, info: RequestInfo, request: Request) -> None:
+def _end(call: Call, how: str) -> None:
+    if how == "rst":
+        call.connection.reset()
+    else:
+        call.connection.finish()
+
+
+def _finish(call: Call, answer: Answer) -> None:
+    """Sends an answer, or what the faults make of it once the work is done."""
+    effect = READ if call.info.verb not in WRITE_VERBS else answer.effect
+    if call.plan.perform_first and call.plan.close:
+        _drop(call, effect)
+        return
+    if call.plan.perform_first and call.plan.respond is not None:
+        _send_error(call, call.plan.respond, effect)
+        return
+    headers = [*PF_HEADERS, ("Content-Type", answer.content_type)]
+    body = answer.body
+    takes_gzip = call.request.method == "GET" and "gzip" in call.request.headers.get("accept-encoding", "")
+    if len(body) > GZIP_FROM_BYTES and takes_gzip:
+        body = gzip.compress(body, 1)
+        headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+    call.state.journal.answered(call.entry, answer.status, effect)
+    _transmit(call, answer.status, headers, body)
+
+
+def _send_error(call: Call, error: ApiError, effect: str = "") -> None:
+    if error.text is None:
+        body, content_type = to_json(error.status()) + b"\n", "application/json"
+    else:
+        body, content_type = error.text.encode(), error.content_type
+    headers = [("Content-Type", content_type), *error.headers.items()]
+    if error.code != 401:
+        headers += PF_HEADERS
+    if error.headers.get("Connection") == "close":
+        call.connection.must_close = True
+    call.state.journal.answered(call.entry, error.code, effect or (REFUSED if call.info.verb in WRITE_VERBS else READ))
+    _transmit(call, error.code, headers, body)
+
+
+def _transmit(call: Call, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+    headers = [*call.headers, *headers]
+    if call.plan.cut is None:
+        call.connection.respond(status, headers, body)
+        return
+    fraction, how = call.plan.cut
+    call.connection.respond_cut(status, headers, body, int(len(body) * fraction))
+    _end(call, how)
+
+
+def _check_method(served: Served, info: RequestInfo) -> None:
     """405 for verbs that the resource, or this part of it, does not have."""
     verbs = ("get", "patch", "update") if info.subresource else served.resource.verbs
     on_object = info.verb in ("get", "update", "patch", "delete")
-    if request.method == "HEAD" or info.verb not in (*HANDLERS, "watch") or info.verb not in verbs or (info.verb == "create" and info.name) or on_object is not bool(info.name):
+    if info.verb not in (*HANDLERS, "watch") or info.verb not in verbs or on_object is not bool(info.name):
         raise statuses.method_not_allowed()
 
 
@@ -259,6 +207,4 @@ def _timeout_s(text: str) -> float:
     """A Go duration, at most what the server grants."""
     units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
     parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
-    return min(
-        ORDINARY_DEADLINE_S, sum(float(number) * units[unit] for number, unit in parts) or ORDINARY_DEADLINE_S
-    )
+    return min(ORDINARY_DEADLINE_S, sum(float(number) * units[unit] for number, unit in parts) or ORDINARY_DEADLINE_S)

@@ -9,74 +9,50 @@ import gc
 import json
 import random
 import uuid
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from lib.certs import self_signed
+
 from . import admission
-from .pki import Authority
 from .resources import BY_PLURAL, ENDPOINT_SLICES, INGRESSES, SECRETS, SERVICES, Resource
 from .state import State
 from .store import Record
-from .wire import monotonic_ns
 
 YIELD_EVERY = 250
+APP = "app.kubernetes.io/instance"
+ENDPOINTS = 2  # of a Service
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 SLICE_MANAGER = "endpointslice-controller.k8s.io"
 OWNED = ("labels", "annotations", "ownerReferences")
-
-
-class BadRequest(ValueError):
-    """The command makes no sense."""
+LABELS = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/version": "1.16.0", "helm.sh/chart": "app-0.1.0"}
 
 
 @dataclass
 class Load:
     """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its
-    secret.
-
-    padding_bytes makes each Ingress larger by an annotation of that size. Endpoints have addresses that nobody has, or those
-    of `addresses` in turn.
-    """
+    secret. Endpoints have addresses that nobody has, or those of `addresses` in turn."""
 
     count: int = 100
-    prefix: str = "app"
     namespaces: int = 10
-    namespace_prefix: str = "bench"
-    ingress_class: str | None = None
     annotations: dict[str, str] | None = None
-    paths: int = 1
-    endpoints: int = 2
     secrets: bool = False
-    padding_bytes: int = 0
     addresses: list[str] | None = None
     first: int = 0
     seed: int = 1
 
-    @classmethod
-    def parse(cls, given: dict[str, Any]) -> Load:
-        """Reads the JSON form."""
-        known = {entry.name for entry in fields(cls)}
-        if given.keys() - known:
-            raise BadRequest(f"bulk knows {sorted(known)}, not {sorted(given.keys() - known)}")
-        load = cls(**given)
-        if load.count < 0 or load.namespaces < 1 or load.paths < 1 or load.endpoints < 0:
-            raise BadRequest("bulk needs at least one namespace and one path, and no negative numbers")
-        return load
-
     def namespace(self, index: int) -> str:
-        """The namespace of the objects number `index`."""
-        return f"{self.namespace_prefix}-{index % self.namespaces}"
+        return f"bench-{index % self.namespaces}"
 
     def name(self, index: int) -> str:
-        """Their name."""
-        return f"{self.prefix}-{index:05d}"
+        return f"app-{index:05d}"
 
 
-async def load(state: State, wanted: Load) -> dict[str, Any]:
+async def load(state: State, wanted: Load) -> None:
     """Makes the objects. They are stored whole: no request is logged and no validation is paid for."""
     maker = _Maker(state, wanted)
     for index in range(min(wanted.namespaces, wanted.count)):
-        admission.make_namespace(state, f"{wanted.namespace_prefix}-{index}")
+        admission.make_namespace(state, f"bench-{index}")
     for index in range(wanted.first, wanted.first + wanted.count):
         maker.slice(index, maker.service(index))
         if wanted.secrets:
@@ -87,7 +63,6 @@ async def load(state: State, wanted: Load) -> dict[str, Any]:
     # What was made here stays; the collector need not walk it again in the middle of a measurement.
     gc.collect()
     gc.freeze()
-    return {"revision": state.store.rev, "count": wanted.count}
 
 
 class _Maker:
@@ -98,7 +73,7 @@ class _Maker:
         self._random = random.Random(wanted.seed)
         self._now = admission.now()
         self._managed: dict[str, list[dict[str, Any]]] = {}
-        self._pair = Authority("bench").issue("bench", names=("bench.example.org",)) if wanted.secrets else None
+        self._pair = self_signed("bench.example.org") if wanted.secrets else None
         self._next_address = 0
 
     def _uid(self) -> str:
@@ -112,30 +87,20 @@ class _Maker:
         name = self._wanted.name(index)
         head = {"name": name, "namespace": self._wanted.namespace(index), "uid": self._uid(), "resourceVersion": "0"}
         head |= {"generation": 1} if resource.generation else {}
-        head |= {"creationTimestamp": self._now, "labels": self._labels(name), "managedFields": self._managed[resource.plural]}
+        head |= {"creationTimestamp": self._now, "labels": LABELS | {APP: name}, "managedFields": self._managed[resource.plural]}
         return self._state.store.put(resource, {"metadata": head | meta} | rest)
 
-    def _labels(self, name: str) -> dict[str, str]:
-        return {
-            "app.kubernetes.io/instance": name,
-            "app.kubernetes.io/managed-by": "Helm",
-            "app.kubernetes.io/name": self._wanted.prefix,
-            "app.kubernetes.io/version": "1.16.0",
-            "helm.sh/chart": f"{self._wanted.prefix}-0.1.0",
-        }
-
     def service(self, index: int) -> Record:
-        """A ClusterIP Service with one named port."""
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
         spec = {
             "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}],
-            "selector": {"app.kubernetes.io/instance": name, "app.kubernetes.io/name": self._wanted.prefix},
+            "selector": {APP: name},
             "type": "ClusterIP",
             "sessionAffinity": "None",
             "internalTrafficPolicy": "Cluster",
         }
         obj = {"spec": spec, "status": {"loadBalancer": {}}}
-        self._state.allocator.fill(obj, None, self._state.profile)
+        self._state.allocator.fill(obj, None)
         annotations = {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}
         return self._put(SERVICES, "helm", index, {"annotations": annotations}, obj)
 
@@ -147,10 +112,9 @@ class _Maker:
         return f"10.{128 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
 
     def slice(self, index: int, service: Record) -> None:
-        """The slice of a Service."""
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
         endpoints = []
-        for pod in range(self._wanted.endpoints):
+        for pod in range(ENDPOINTS):
             target = {"kind": "Pod", "namespace": namespace, "name": f"{name}-7d4b9c6f5d-{pod:05d}", "uid": self._uid()}
             endpoints.append({
                 "addresses": [self._address()],
@@ -165,18 +129,18 @@ class _Maker:
         meta = {
             "name": f"{name}-x{index % 97:02d}",
             "generateName": f"{name}-",
-            "labels": dict(sorted((self._labels(name) | labels).items())),
+            "labels": LABELS | {APP: name} | labels,
             "annotations": {"endpoints.kubernetes.io/last-change-trigger-time": self._now},
             "ownerReferences": [owner],
         }
         ports = [{"name": "http", "protocol": "TCP", "port": 8080}]
-        rest = {"addressType": "IPv4", "endpoints": endpoints or None, "ports": ports}
+        rest = {"addressType": "IPv4", "endpoints": endpoints, "ports": ports}
         self._put(ENDPOINT_SLICES, "kube-controller-manager", index, meta, rest)
 
     def secret(self, index: int) -> None:
         """A TLS Secret; all of them hold the same pair."""
         assert self._pair is not None
-        pair = {"tls.crt": self._pair.certificate, "tls.key": self._pair.key}
+        pair = {"tls.crt": self._pair.pem, "tls.key": self._pair.key}
         data = {key: base64.b64encode(pem).decode() for key, pem in pair.items()}
         meta = {"name": f"{self._wanted.name(index)}-tls"}
         self._put(SECRETS, "cert-manager", index, meta, {"data": data, "type": "kubernetes.io/tls"})
@@ -187,19 +151,13 @@ class _Maker:
         name, namespace = wanted.name(index), wanted.namespace(index)
         host = f"{name}.{namespace}.example.org"
         backend = {"service": {"name": name, "port": {"number": 80}}}
-        paths = [
-            {"path": "/" if number == 0 else f"/part-{number}", "pathType": "Prefix", "backend": backend}
-            for number in range(wanted.paths)
-        ]
-        spec: dict[str, Any] = {"ingressClassName": wanted.ingress_class} if wanted.ingress_class is not None else {}
+        spec: dict[str, Any] = {}
         if wanted.secrets:
             spec["tls"] = [{"hosts": [host], "secretName": f"{name}-tls"}]
-        spec["rules"] = [{"host": host, "http": {"paths": paths}}]
+        spec["rules"] = [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}]
         meta = {"annotations": {}, "name": name, "namespace": namespace}
         applied = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta, "spec": spec}
         annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (wanted.annotations or {})
-        if wanted.padding_bytes:
-            annotations["example.org/padding"] = "x" * wanted.padding_bytes
         annotations = dict(sorted(annotations.items()))
         rest = {"spec": spec, "status": {"loadBalancer": {}}}
         self._put(INGRESSES, "kubectl-client-side-apply", index, {"annotations": annotations}, rest)
@@ -210,48 +168,18 @@ def _owned(value: Any) -> dict[str, Any]:
     return {f"f:{key}": _owned(inner) for key, inner in value.items()} if isinstance(value, dict) else {}
 
 
-async def churn(state: State, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Changes objects one after the other, and tells when each change was published (CLOCK_MONOTONIC)."""
-    plural, count = given.get("resource", "endpointslices"), int(given.get("count", 1))
-    if plural not in BY_PLURAL or plural not in _CHANGES:
-        raise BadRequest(f"churn changes {sorted(_CHANGES)}")
+async def churn(state: State, plural: str, count: int, interval_s: float) -> int:
+    """Changes objects one after the other; how many changes there were."""
     table = state.store.table(BY_PLURAL[plural])
-    prefix, interval = given.get("prefix", ""), float(given.get("interval_ms", 1)) / 1000
-    keys = [key for key in table.keys if key.rpartition("/")[2].startswith(prefix)]
-    if not keys:
-        raise BadRequest("there is nothing to change")
-    chosen = random.Random(given.get("seed", 1)).choices(keys, k=count)
     loop = asyncio.get_running_loop()
-    start, out = loop.time(), []
-    for number, key in enumerate(chosen):
-        await asyncio.sleep(max(0.0, start + number * interval - loop.time()))
-        record = table.records.get(key)
-        if record is None:
-            continue
-        obj = record.obj()
-        _CHANGES[plural](obj, number)
-        instant = monotonic_ns()
-        changed = state.store.put(record.resource, obj)
-        out.append({"key": key, "revision": changed.rev, "at_ns": instant})
-    return out
-
-
-def _change_slice(obj: dict[str, Any], number: int) -> None:
-    endpoints = obj.get("endpoints") or []
-    if endpoints:
-        endpoints[number % len(endpoints)]["addresses"] = [f"10.64.{number >> 8 & 255}.{number & 255}"]
-    obj["metadata"]["generation"] = obj["metadata"].get("generation", 0) + 1
-
-
-def _change_ingress(obj: dict[str, Any], number: int) -> None:
-    for rule in obj["spec"].get("rules") or ():
-        if rule.get("http"):
-            rule["http"]["paths"][0]["path"] = f"/change-{number}"
-    obj["metadata"]["generation"] = obj["metadata"].get("generation", 0) + 1
-
-
-def _change_service(obj: dict[str, Any], number: int) -> None:
-    obj["spec"]["ports"][0]["targetPort"] = 8000 + number % 1000
-
-
-_CHANGES = {"endpointslices": _change_slice, "ingresses": _change_ingress, "services": _change_service}
+    start = loop.time()
+    for number, key in enumerate(random.Random(1).choices(table.keys, k=count)):
+        await asyncio.sleep(max(0.0, start + number * interval_s - loop.time()))
+        obj = table.records[key].obj()
+        if plural == "ingresses":
+            obj["spec"]["rules"][0]["http"]["paths"][0]["path"] = f"/change-{number}"
+        else:
+            obj["endpoints"][number % len(obj["endpoints"])]["addresses"] = [f"10.64.{number >> 8 & 255}.{number & 255}"]
+        obj["metadata"]["generation"] += 1
+        state.store.put(table.resource, obj)
+    return count

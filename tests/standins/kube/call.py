@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .auth import Identity
 from .faults import Plan
@@ -18,17 +18,18 @@ READ, CHANGED, NOOP, REFUSED, DROPPED = "read", "changed", "noop", "refused", "d
 
 @dataclass
 class Call:
-    """A request for objects of one resource."""
+    """A request. What is behind `headers` is known when it has been found to be about objects of a resource."""
 
     state: State
     connection: Connection
     request: Request
     info: RequestInfo
     identity: Identity
-    served: Served
-    as_table: bool
     plan: Plan
     entry: Entry
+    headers: list[tuple[str, str]]
+    served: Served = None  # type: ignore[assignment]
+    as_table: bool = False
 
     @property
     def namespace(self) -> str:
@@ -36,7 +37,6 @@ class Call:
         return self.info.namespace if self.served.resource.namespaced else ""
 
     def query(self, name: str) -> str:
-        """A query parameter, empty when absent."""
         return self.request.query.get(name, "")
 
 
@@ -47,5 +47,4 @@ class Answer:
     status: int
     body: bytes
     content_type: str = "application/json"
-    headers: list[tuple[str, str]] = field(default_factory=list)
     effect: str = READ

@@ -21,11 +21,9 @@ def from_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
-    """Turns an object of version `served` (changed in place) into the stored form."""
+    """Turns an object of version `served` (changed in place) into the stored form. Old slices nobody writes."""
     if served.resource is INGRESSES and served.form in (BETA, BEFORE_18):
         _ingress_from_beta(obj, served.form == BEFORE_18)
-    elif served.resource is ENDPOINT_SLICES and served.form == BETA:
-        _slice_from_beta(obj)
     return obj
 
 
@@ -78,20 +76,9 @@ def _forget_newer(obj: dict) -> None:
 
 def _slice_to_beta(obj: dict) -> None:
     for endpoint in obj.get("endpoints") or ():
-        topology = endpoint.pop("deprecatedTopology", None) or {}
+        topology = {}
         if endpoint.get("zone"):
             topology[ZONE] = endpoint.pop("zone")
         if endpoint.get("nodeName"):
             topology[HOST] = endpoint["nodeName"]
         endpoint["topology"] = topology
-
-
-def _slice_from_beta(obj: dict) -> None:
-    for endpoint in obj.get("endpoints") or ():
-        topology = endpoint.pop("topology", None) or {}
-        if ZONE in topology:
-            endpoint["zone"] = topology.pop(ZONE)
-        if HOST in topology:
-            endpoint.setdefault("nodeName", topology.pop(HOST))
-        if topology:
-            endpoint["deprecatedTopology"] = topology

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of an object that is stored: the form in which equal ones are equal, defaults, cluster addresses and
-node ports of Services."""
+"""What becomes of an object that is stored: the form in which equal ones are equal, defaults, cluster addresses
+of Services."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ SHOWN: dict[str, dict[str, Any]] = {
         "reportingComponent": "", "reportingInstance": "",
     },
 }
-SERVICE_CLASSIC_TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
-NODE_PORTS = range(30000, 32768)
 
 
 def canonical(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +46,6 @@ def _without_nothing(value: Any) -> Any:
 
 
 def apply_defaults(resource: Resource, obj: dict[str, Any], profile: Profile) -> None:
-    """Completes an object in stored form, in place."""
     if resource.status and resource.plural != "namespaces":
         obj["status"] = {"loadBalancer": {}} | (obj.get("status") or {})
     fill = _DEFAULTS.get(resource.plural)
@@ -64,16 +61,6 @@ def _service(obj: dict, profile: Profile) -> None:
         port.setdefault("protocol", "TCP")
         if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port["port"]
-    if spec["sessionAffinity"] == "ClientIP":
-        spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault(
-            "timeoutSeconds", 10800
-        )
-    if spec["type"] in SERVICE_CLASSIC_TYPES and profile.minor >= 21:
-        spec.setdefault("internalTrafficPolicy", "Cluster")
-    if spec["type"] in ("NodePort", "LoadBalancer"):
-        spec.setdefault("externalTrafficPolicy", "Cluster")
-    if spec["type"] == "LoadBalancer" and profile.minor >= 20:
-        spec.setdefault("allocateLoadBalancerNodePorts", True)
     if profile.ip_mode:
         for entry in obj["status"]["loadBalancer"].get("ingress") or ():
             if entry.get("ip"):
@@ -89,12 +76,6 @@ def _drop_status_ports(obj: dict, profile: Profile) -> None:
     if not profile.status_ports:
         for entry in obj["status"]["loadBalancer"].get("ingress") or ():
             entry.pop("ports", None)
-
-
-def _endpoints(obj: dict, _: Profile) -> None:
-    for subset in obj.get("subsets") or ():
-        for port in subset.get("ports") or ():
-            port.setdefault("protocol", "TCP")
 
 
 def _slice(obj: dict, _: Profile) -> None:
@@ -116,11 +97,6 @@ def _secret(obj: dict, _: Profile) -> None:
         obj["data"] = dict(sorted(data.items()))
 
 
-def _ingress_class(obj: dict, profile: Profile) -> None:
-    if "parameters" in obj["spec"] and profile.minor >= 21:
-        obj["spec"]["parameters"].setdefault("scope", "Cluster")
-
-
 def _namespace(obj: dict, profile: Profile) -> None:
     if not obj["metadata"].get("deletionTimestamp"):
         obj["spec"].setdefault("finalizers", ["kubernetes"])
@@ -133,76 +109,22 @@ def _namespace(obj: dict, profile: Profile) -> None:
 _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
     "services": _service,
     "ingresses": _ingress,
-    "endpoints": _endpoints,
     "endpointslices": _slice,
     "secrets": _secret,
-    "ingressclasses": _ingress_class,
     "namespaces": _namespace,
 }
 
 
-def drop_service_fields(obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile) -> None:
-    """Takes away what the type of a Service has no use for, as far as the write left it alone, addresses too."""
-    spec, before = obj["spec"], (old or {}).get("spec") or {}
-    if not profile.balancer_class:
-        spec.pop("loadBalancerClass", None)
-    if spec["type"] == "LoadBalancer":
-        return
-    if before.get("type") == "LoadBalancer":
-        for key in ("loadBalancerClass", "allocateLoadBalancerNodePorts"):
-            if spec.get(key) == before.get(key):
-                spec.pop(key, None)
-    policy = spec.get("externalTrafficPolicy")
-    if spec["type"] != "NodePort" and policy == before.get("externalTrafficPolicy"):
-        spec.pop("externalTrafficPolicy", None)
-    obj["status"]["loadBalancer"] = {}
-
-
 class ServiceAllocator:
-    """Hands out cluster addresses and node ports. What is in use is told by the Services themselves."""
+    def __init__(self) -> None:
+        self._addresses = (str(address) for address in ipaddress.ip_network("10.96.0.0/12").hosts())
 
-    def __init__(self, network: str = "10.96.0.0/12"):
-        self._network = ipaddress.ip_network(network)
-        self._next = 10
-        self._addresses: set[str] = set()
-        self._ports: set[int] = set()
-
-    def fill(self, obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile) -> None:
-        """Completes the spec of a Service; what the old one held is kept where the new one does not say."""
-        spec, before = obj["spec"], (old or {}).get("spec") or {}
-        if spec["type"] not in SERVICE_CLASSIC_TYPES:
-            for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
-                spec.pop(key, None)
-            return
-        if not spec.get("clusterIP"):
-            spec["clusterIP"] = before.get("clusterIP") or self._address()
-        self._addresses.add(spec["clusterIP"])
-        if profile.minor >= 20:
-            if not spec.get("clusterIPs"):
-                spec["clusterIPs"] = [spec["clusterIP"]]
-            for key, value in (("ipFamilies", ["IPv4"]), ("ipFamilyPolicy", "SingleStack")):
-                spec.setdefault(key, before.get(key) or value)
-        if spec["type"] == "ClusterIP" or spec.get("allocateLoadBalancerNodePorts") is False:
-            return
-        kept = {
-            (port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports") or ()
-        }
-        for port in spec.get("ports") or ():
-            if not port.get("nodePort"):
-                port["nodePort"] = kept.get((port["port"], port.get("protocol"))) or self._port()
-            self._ports.add(port["nodePort"])
-
-    def release(self, obj: dict[str, Any]) -> None:
-        """Takes back what a deleted Service held."""
-        self._addresses.discard(obj["spec"].get("clusterIP", ""))
-        self._ports -= {port.get("nodePort", 0) for port in obj["spec"].get("ports") or ()}
-
-    def _address(self) -> str:
-        while True:
-            address = str(self._network[self._next % (self._network.num_addresses - 1) or 1])
-            self._next += 1
-            if address not in self._addresses:
-                return address
-
-    def _port(self) -> int:
-        return next(port for port in NODE_PORTS if port not in self._ports)
+    def fill(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+        """Gives a Service its address; what the old one held is kept where the new one does not say."""
+        if obj["spec"]["type"] != "LoadBalancer":
+            obj["spec"].pop("loadBalancerClass", None)
+            obj["status"]["loadBalancer"] = {}
+        if obj["spec"]["type"] == "ExternalName":
+            obj["spec"].pop("clusterIP", None)
+        elif not obj["spec"].get("clusterIP"):
+            obj["spec"]["clusterIP"] = (old or {}).get("spec", {}).get("clusterIP") or next(self._addresses)

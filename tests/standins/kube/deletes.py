@@ -8,8 +8,8 @@ from typing import Any
 
 from . import admission, negotiate, statuses
 from .call import CHANGED, NOOP, Answer, Call
-from .encoding import MalformedDocument, from_json, to_json
-from .resources import NAMESPACES, RESOURCES, SERVICES
+from .encoding import to_json
+from .resources import NAMESPACES, RESOURCES
 from .state import State
 from .statuses import details
 from .store import Record
@@ -19,43 +19,15 @@ NAMESPACE_ENDS_S = 0.02
 
 
 async def delete(call: Call) -> Answer:
-    """DELETE of one object."""
-    options = _options(call)
     record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
     if record is None:
         raise statuses.not_found(call.served, call.info.name)
-    _preconditions(call, options, record)
     left = _delete(call.state, record)
     if left is None:
         gone = details(record.name, call.served.group, call.served.resource.plural, uid=record.uid)
         return Answer(200, to_json(statuses.success(gone)) + b"\n", effect=CHANGED)
     effect = CHANGED if left is not record else NOOP
     return Answer(200, negotiate.one(call.served, left, call.as_table), effect=effect)
-
-
-def _options(call: Call) -> dict[str, Any]:
-    if not call.request.body or "protobuf" in call.request.headers.get("content-type", ""):
-        return {}
-    try:
-        options = from_json(call.request.body)
-    except MalformedDocument as error:
-        raise statuses.bad_request(f"invalid DeleteOptions: {error}") from None
-    return options if isinstance(options, dict) else {}
-
-
-def _preconditions(call: Call, options: dict[str, Any], record: Record) -> None:
-    wanted = options.get("preconditions") or {}
-    for key, label, have in (
-        ("uid", "UID", record.uid),
-        ("resourceVersion", "ResourceVersion", str(record.rev)),
-    ):
-        if wanted.get(key) not in (None, have):
-            raise statuses.conflict(
-                call.served,
-                record.name,
-                f"Precondition failed: {label} in precondition: {wanted[key]}, {label} in object "
-                f"meta: {have}",
-            )
 
 
 def _delete(state: State, record: Record) -> Record | None:
@@ -77,10 +49,7 @@ def _mark(state: State, record: Record, obj: dict[str, Any]) -> Record:
 
 
 def remove(state: State, record: Record) -> None:
-    """Removes an object for good."""
     state.store.delete(record)
-    if record.resource is SERVICES:
-        state.allocator.release(record.obj())
     if record.namespace:
         finish_namespace(state, record.namespace)
 
@@ -105,7 +74,6 @@ def _empty_namespace(state: State, name: str) -> None:
 
 
 def finish_namespace(state: State, name: str) -> None:
-    """Removes a namespace that is going and empty."""
     record = state.store.get(NAMESPACES, "", name)
     if record is None or record.fields["status.phase"] != "Terminating":
         return

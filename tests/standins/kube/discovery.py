@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import Any
 
 from . import statuses
@@ -18,7 +16,6 @@ from .wire import Request
 GROUP_ORDER = (
     "", "extensions", "authorization.k8s.io", "networking.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
 )
-SINGULAR_SINCE = 27
 # A document of nothing but its version, in protobuf, in which kubectl finds no types and so leaves it to the server to know them.
 OPENAPI_V2 = b"\x0a\x032.0"
 OPENAPI_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -39,12 +36,10 @@ def answer(state: State, request: Request) -> Answer | None:
         return _openapi(state, parts[1:])
     if len(parts) == 2 and parts[0] == "api":
         return _version(state, "", parts[1])
-    if len(parts) in (2, 3) and parts[0] == "apis":
+    if len(parts) == 3 and parts[0] == "apis":
         if parts[1] not in state.groups:
             raise statuses.no_such_path()
-        if len(parts) == 3:
-            return _version(state, parts[1], parts[2])
-        return _json({"kind": "APIGroup", "apiVersion": "v1"} | _group(state, parts[1]))
+        return _version(state, parts[1], parts[2])
     return None
 
 
@@ -72,16 +67,13 @@ def _entries(state: State, served: Served) -> list[dict[str, Any]]:
     resource = served.resource
     entry: dict[str, Any] = {
         "name": resource.plural,
-        "singularName": resource.kind.lower() if state.profile.minor >= SINGULAR_SINCE else "",
+        "singularName": resource.kind.lower(),
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": list(resource.verbs),
     }
     if resource.short:
         entry["shortNames"] = list(resource.short)
-    if "get" in resource.verbs:
-        text = f"{resource.hub.group}/{resource.hub.version}/{resource.kind}"
-        entry["storageVersionHash"] = base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
     status = entry | {"name": f"{resource.plural}/status", "singularName": "", "verbs": list(STATUS_VERBS)}
     status = {key: status[key] for key in ("name", "singularName", "namespaced", "kind", "verbs")}
     return [entry, status] if resource.status else [entry]
@@ -98,11 +90,10 @@ def _openapi(state: State, parts: list[str]) -> Answer:
     if not root:
         return _json({"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in sorted(roots)}})
     group, version = roots[root]
+    query = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     paths = {}
     for plural, served in state.index[group, version].items():
-        paths[f"/{root}/{plural}/{{name}}"] = {"patch": {
-            "parameters": [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}],
-            "x-kubernetes-action": "patch",
-            "x-kubernetes-group-version-kind": {"group": group, "kind": served.resource.kind, "version": version},
-        }}
+        kind = {"group": group, "kind": served.resource.kind, "version": version}
+        patch = {"parameters": [query], "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": kind}
+        paths[f"/{root}/{plural}/{{name}}"] = {"patch": patch}
     return _json({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": f"v1.{state.profile.minor}.0"}, "paths": paths})

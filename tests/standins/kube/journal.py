@@ -24,110 +24,68 @@ BODY_KEPT = 16 * 1024
 
 @dataclass
 class Entry:
-    """One request. `ended` tells how a watch ended; while it runs it is empty."""
+    """One request; of its body the beginning."""
 
     seq: int
     at_ns: int
-    identity: str
-    verb: str
-    group: str
-    version: str
-    resource: str
-    subresource: str
-    namespace: str
+    identity: Identity | None
+    info: RequestInfo
+    request: Request
     name: str
-    method: str
-    path: str
-    query: str
-    user_agent: str
-    content_type: str
-    connection: int
-    body: str = ""
     status: int = 0
     effect: str = ""
-    faults: tuple[str, ...] = ()
     duration_us: int = 0
-    frames: int = 0
-    ended: str = ""
 
     def describe(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
+        request = self.request
+        return asdict(self.info) | {
+            "at_ns": self.at_ns,
+            "identity": self.identity.alias if self.identity else "",
+            "name": self.name,
+            "method": request.method,
+            "query": request.raw_query,
+            "content_type": request.headers.get("content-type", ""),
+            "body": request.body.decode("utf-8", "replace"),
+            "status": self.status,
+            "effect": self.effect,
+            "duration_us": self.duration_us,
+        }
 
 
 class Journal:
-    """The log."""
-
     def __init__(self) -> None:
-        self._log: collections.deque[tuple[Entry, RequestInfo, Identity | None, Request]] = collections.deque(
-            maxlen=LOG_MAX
-        )
+        self._log: collections.deque[Entry] = collections.deque(maxlen=LOG_MAX)
         self._numbers = itertools.count(1)
         self._waiting: list[asyncio.Future] = []
         self.last = 0
 
-    def begin(self, request: Request, info: RequestInfo, identity: Identity | None, connection: int) -> Entry:
-        """Notes a request that has arrived."""
+    def begin(self, request: Request, info: RequestInfo, identity: Identity | None) -> Entry:
         self.last = next(self._numbers)
-        body = (
-            request.body[:BODY_KEPT].decode("utf-8", "replace")
-            if request.method not in ("GET", "HEAD")
-            else ""
-        )
-        entry = Entry(
-            self.last,
-            monotonic_ns(),
-            identity.alias if identity else "",
-            info.verb,
-            info.group,
-            info.version,
-            info.resource,
-            info.subresource,
-            info.namespace,
-            info.name,
-            request.method,
-            request.path,
-            request.target.partition("?")[2],
-            request.user_agent,
-            request.headers.get("content-type", ""),
-            connection,
-            body,
-        )
-        # Bodies are kept in the entry, bounded; the request is kept for its head only.
-        head = Request(request.method, request.target, request.headers)
-        self._log.append((entry, info, identity, head))
+        kept = Request(request.method, request.target, request.headers, request.body[:BODY_KEPT])
+        entry = Entry(self.last, monotonic_ns(), identity, info, kept, info.name)
+        self._log.append(entry)
         return entry
 
     def answered(self, entry: Entry, status: int, effect: str = "read") -> None:
         """Notes the answer; for a watch, its start."""
         entry.status, entry.effect = status, effect
         entry.duration_us = (monotonic_ns() - entry.at_ns) // 1000
-        self._wake()
-
-    def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
-    def find(
-        self,
-        when: When,
-        since: int = 0,
-        status: int | None = None,
-        effect: str | None = None,
-        limit: int | None = None,
-    ) -> list[Entry]:
-        """The answered requests after number `since` that match, oldest first; the newest `limit` of them."""
+    def find(self, when: When, since: int = 0, status: int | None = None, effect: str | None = None) -> list[Entry]:
+        """The answered requests after number `since` that match, oldest first."""
         found = []
-        for entry, info, identity, head in reversed(self._log):
+        for entry in reversed(self._log):
             if entry.seq <= since:
                 break
             wanted = status in (None, entry.status) and effect in (None, entry.effect)
-            if entry.effect and wanted and when.meets(info, identity, head):
+            if entry.effect and wanted and when.meets(entry.info, entry.identity, entry.request):
                 found.append(entry)
         found.reverse()
-        return found if limit is None else found[-limit:]
+        return found
 
     async def wait(self, when: When, since: int, count: int, timeout_s: float, **more: Any) -> list[Entry]:
         """Waits until `count` requests match. Returns what there is when the time is up."""

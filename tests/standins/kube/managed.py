@@ -20,8 +20,6 @@ UNOWNED = ("kind", "apiVersion", "metadata", "status")
 
 @dataclass(frozen=True)
 class Writer:
-    """Who writes, and how."""
-
     manager: str
     api_version: str
     subresource: str
@@ -39,7 +37,6 @@ def owned(obj: dict[str, Any], subresource: str) -> dict[Path, Any]:
 
 
 def to_fields(paths: set[Path]) -> dict[str, Any]:
-    """FieldsV1 form."""
     root: dict[str, Any] = {}
     for path in sorted(paths):
         node = root

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Iterable
+from typing import Any
 
 from .encoding import to_json
 from .resources import Served
@@ -17,16 +17,11 @@ TYPES = ("*/*", "application/*", "application/json")
 HOSTS_SHOWN = 3
 
 
-def clauses(accept: str) -> Iterable[tuple[str, dict[str, str]]]:
-    """Media types of an Accept header with their parameters, as they come: clients name the best one first."""
-    for clause in accept.split(","):
-        media, *rest = [part.strip() for part in clause.split(";")]
-        yield media, dict(part.split("=", 1) for part in rest if "=" in part)
-
-
 def wants_table(request: Request) -> bool:
-    """Whether the first form of those accepted that there is is a Table. Raises 406."""
-    for media, parameters in clauses(request.headers.get("accept", "") or "*/*"):
+    """Whether the first form of those accepted that there is is a Table: clients name the best one first. Raises 406."""
+    for clause in (request.headers.get("accept", "") or "*/*").split(","):
+        media, *rest = [part.strip() for part in clause.split(";")]
+        parameters = dict(part.split("=", 1) for part in rest if "=" in part)
         if media in TYPES and parameters.keys() <= {"q"}:
             return False
         if media in TYPES and parameters.items() >= TABLE.items():
@@ -65,7 +60,6 @@ EMPTY = {"metadata": {"name": "", "creationTimestamp": "1970-01-01T00:00:00+00:0
 
 
 def table(served: Served, records: list[Record], meta: dict[str, Any], headers: bool = True) -> bytes:
-    """A Table of objects."""
     plural, rows = served.resource.plural, []
     for record in records:
         obj = record.obj()
@@ -81,12 +75,10 @@ def table(served: Served, records: list[Record], meta: dict[str, Any], headers: 
 
 
 def one(served: Served, record: Record, as_table: bool) -> bytes:
-    """The body that shows one object."""
     return (table(served, [record], {"resourceVersion": str(record.rev)}) if as_table else record.full(served)) + b"\n"
 
 
 def many(served: Served, records: list[Record], as_table: bool, meta: dict[str, Any], null_items: bool = False) -> bytes:
-    """The body that shows a list."""
     if as_table:
         return table(served, records, meta) + b"\n"
     head = {"kind": served.resource.kind + "List", "apiVersion": served.api_version, "metadata": meta}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The patch formats: JSON patch (RFC 6902) by python3-jsonpatch, JSON merge patch (RFC 7386), strategic merge patch.
+"""The patch formats: JSON merge patch (RFC 7386) and strategic merge patch.
 
 The last is Kubernetes' own, and what kubectl sends: lists of some types are merged element by element, and directives ($patch,
 $setElementOrder) say what a merge alone cannot. See "Strategic Merge Patch" in the Kubernetes community documents.
@@ -10,19 +10,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import jsonpatch
-
 # Lists whose elements a strategic merge patch finds by one of their members, and lists of texts without repetition.
 MERGED = {("services", "ports"): "port", ("services", "conditions"): "type"}
 SETS = ("finalizers",)
 
 
 class PatchError(Exception):
-    """The patch cannot be applied. `invalid` tells 422 from 400."""
-
-    def __init__(self, message: str, invalid: bool = False):
-        super().__init__(message)
-        self.invalid = invalid
+    """The patch cannot be applied."""
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -36,18 +30,6 @@ def merge(target: Any, patch: Any) -> Any:
         else:
             out[key] = merge(out.get(key), value)
     return out
-
-
-def json_patch(target: Any, operations: Any) -> Any:
-    """RFC 6902."""
-    if not isinstance(operations, list):
-        raise PatchError("json patch must be a list of operations")
-    try:
-        return jsonpatch.apply_patch(target, operations)
-    except jsonpatch.InvalidJsonPatch as error:
-        raise PatchError(str(error)) from None
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
-        raise PatchError(str(error), invalid=True) from None
 
 
 def strategic(plural: str, target: Any, patch: Any) -> Any:

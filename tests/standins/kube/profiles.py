@@ -16,8 +16,6 @@ MINOR_MIN, MINOR_MAX = 16, 37
 
 @dataclass(frozen=True)
 class Profile:
-    """One minor release."""
-
     minor: int
 
     @classmethod
@@ -49,13 +47,7 @@ class Profile:
         return self.minor >= 37
 
     @property
-    def match_parameter(self) -> bool:
-        """resourceVersionMatch is known."""
-        return self.minor >= 19
-
-    @property
     def managed_fields(self) -> bool:
-        """Every write is recorded in managedFields."""
         return self.minor >= 18
 
     @property
@@ -65,18 +57,12 @@ class Profile:
 
     @property
     def openapi_v3(self) -> bool:
-        """/openapi/v3 is served."""
         return self.minor >= 24
 
     @property
     def ip_mode(self) -> bool:
         """Service status entries get ipMode VIP."""
         return self.minor >= 30
-
-    @property
-    def balancer_class(self) -> bool:
-        """Services have loadBalancerClass."""
-        return self.minor >= 22
 
     @property
     def status_only_of_balancers(self) -> bool:
@@ -94,7 +80,6 @@ class Profile:
         return self.minor < 34
 
     def version(self) -> dict[str, str]:
-        """The answer of /version."""
         return {
             "major": "1",
             "minor": str(self.minor),

@@ -25,6 +25,10 @@ class RequestInfo:
     name: str = ""
 
     @property
+    def qualified(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    @property
     def is_resource(self) -> bool:
         """Whether it is about objects rather than about discovery, health or versions."""
         return bool(self.resource)
@@ -36,7 +40,6 @@ def is_true(text: str) -> bool:
 
 
 def of_request(request: Request) -> RequestInfo:
-    """Reads a request."""
     verb = VERBS.get(request.method, request.method.lower())
     parts = [part for part in request.path.split("/") if part]
     outside = RequestInfo(verb, request.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 STATUS_VERBS = ("get", "patch", "update")
 CURRENT, BETA, BEFORE_18 = "current", "beta", "before 1.18"
 
@@ -23,16 +23,13 @@ class Served:
 
     @property
     def api_version(self) -> str:
-        """The value of apiVersion."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def qualified(self) -> str:
-        """The resource's name with its group, as error messages print it."""
         return f"{self.resource.plural}.{self.group}" if self.group else self.resource.plural
 
     def served_by(self, minor: int) -> bool:
-        """Whether release 1.minor serves it."""
         return self.since <= minor and (self.until is None or minor < self.until)
 
 
@@ -90,14 +87,7 @@ ENDPOINT_SLICES = Resource(
     generation=True,
 )
 SECRETS = _core("secrets", "Secret")
-NAMESPACES = _core(
-    "namespaces",
-    "Namespace",
-    namespaced=False,
-    short=("ns",),
-    status=True,
-    verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
-)
+NAMESPACES = _core("namespaces", "Namespace", namespaced=False, short=("ns",), status=True)
 EVENTS = _core("events", "Event", short=("ev",), create_on_update=True)
 LEASES = Resource(
     "leases", "Lease", (Served("coordination.k8s.io", "v1", since=14),), create_on_update=True, unconditional_update=False

@@ -12,13 +12,12 @@ import asyncio
 import bisect
 import collections
 import json
-from typing import Any, Callable, Iterable, Protocol
+from typing import Any, Callable, Iterable
 
 from . import convert
 from .encoding import to_json
 from .resources import CURRENT, RESOURCES, Resource, Served
 
-VIEWS_KEPT = 8
 WINDOW_EVENTS = 16384  # changes of a type that watches and pages can go back
 
 
@@ -46,7 +45,6 @@ class Record:
 
     @property
     def key(self) -> str:
-        """The storage key."""
         return key_of(self.namespace, self.name)
 
     def obj(self) -> dict[str, Any]:
@@ -64,7 +62,6 @@ class Record:
         return self._encoded[served]
 
     def full(self, served: Served) -> bytes:
-        """The object with kind and apiVersion."""
         head = f'{{"kind":"{self.resource.kind}","apiVersion":"{served.api_version}",'
         return head.encode() + self.item(served)[1:]
 
@@ -90,23 +87,12 @@ def selectable_fields(resource: Resource, obj: dict[str, Any]) -> dict[str, str]
 def _event_fields(obj: dict) -> dict[str, str]:
     involved = obj.get("involvedObject") or {}
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    fields = {f"involvedObject.{name}": involved.get(name, "") for name in names}
-    source = (obj.get("source") or {}).get("component", "")
-    return fields | {
-        "reason": obj.get("reason", ""),
-        "type": obj.get("type", ""),
-        "source": source,
-        "reportingComponent": obj.get("reportingComponent", ""),
-    }
+    return {f"involvedObject.{name}": involved.get(name, "") for name in names}
 
 
 _FIELDS: dict[str, Callable[[dict], dict[str, str]]] = {
     "secrets": lambda obj: {"type": obj.get("type", "")},
     "namespaces": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
-    "services": lambda obj: {
-        "spec.type": (obj.get("spec") or {}).get("type", ""),
-        "spec.clusterIP": (obj.get("spec") or {}).get("clusterIP", ""),
-    },
     "events": _event_fields,
 }
 
@@ -123,7 +109,6 @@ class Event:
 
     @property
     def rev(self) -> int:
-        """The revision of the change."""
         return self.record.rev
 
     def frame(self, served: Served, type_: str) -> bytes:
@@ -139,15 +124,7 @@ class Event:
 
 
 def watch_frame(type_: str, obj: bytes) -> bytes:
-    """One line of a watch stream."""
     return b'{"type":"%s","object":%s}\n' % (type_.encode(), obj)
-
-
-class Watcher(Protocol):
-    """Whoever is told of the changes of a table."""
-
-    def on_event(self, event: Event) -> None:
-        """Called for each change, in order, before the write is answered."""
 
 
 class View:
@@ -177,9 +154,8 @@ class Table:
         self.records: dict[str, Record] = {}
         self.keys: list[str] = []
         self.log: collections.deque[Event] = collections.deque()
-        self.watch_floor = self.list_floor = floor
-        self.watchers: list[Watcher] = []
-        self._views: collections.OrderedDict[int, View] = collections.OrderedDict()
+        self.floor = floor  # of the revisions that watches, lists and their pages can go back to
+        self.watchers: list[Any] = []  # their on_event() is called for each change, in order, before the write is answered
 
     def apply(self, event: Event) -> None:
         """Takes a change into the state and the log."""
@@ -196,9 +172,7 @@ class Table:
     def trim(self, events_max: int) -> None:
         """Drops the oldest changes beyond the window."""
         while len(self.log) > events_max:
-            floor = self.log.popleft().rev
-            self.watch_floor, self.list_floor = max(floor, self.watch_floor), max(floor, self.list_floor)
-            self._views.clear()
+            self.floor = max(self.log.popleft().rev, self.floor)
 
     def since(self, rev: int) -> list[Event]:
         """All changes after `rev`, in order."""
@@ -216,13 +190,6 @@ class Table:
         newest = self.log[-1].rev if self.log else 0
         if rev is None or rev >= newest:
             return View(rev or newest, self.keys, self.records)
-        if rev not in self._views:
-            self._views[rev] = self._past(rev)
-            while len(self._views) > VIEWS_KEPT:
-                self._views.popitem(last=False)
-        return self._views[rev]
-
-    def _past(self, rev: int) -> View:
         records = dict(self.records)
         for event in reversed(self.since(rev)):
             if event.before is None:
@@ -231,22 +198,17 @@ class Table:
                 records[event.record.key] = event.before
         return View(rev, sorted(records), records)
 
-    def forget(self, rev: int, watch: bool, lists: bool) -> None:
-        """Makes revisions before `rev` unusable for watches, for lists and their pages, or for both."""
-        if watch:
-            self.watch_floor = max(self.watch_floor, rev)
-        if lists:
-            self.list_floor = max(self.list_floor, rev)
-            self._views.clear()
-        while self.log and self.log[0].rev <= min(self.watch_floor, self.list_floor):
+    def forget(self, rev: int) -> None:
+        """Makes revisions before `rev` unusable."""
+        self.floor = max(self.floor, rev)
+        while self.log and self.log[0].rev <= self.floor:
             self.log.popleft()
 
     def reset(self, records: dict[str, Record], floor: int) -> None:
         """Replaces the state and forgets all of the past."""
         self.records, self.keys = dict(records), sorted(records)
         self.log.clear()
-        self._views.clear()
-        self.watch_floor = self.list_floor = floor
+        self.floor = floor
 
 
 class Store:
@@ -258,11 +220,9 @@ class Store:
         self._changed: list[asyncio.Future] = []
 
     def table(self, resource: Resource) -> Table:
-        """The table of a resource."""
         return self.tables[resource.plural]
 
     def get(self, resource: Resource, namespace: str, name: str) -> Record | None:
-        """One object, or nothing."""
         return self.table(resource).records.get(key_of(namespace, name))
 
     def bump(self, count: int = 1) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import itertools
+import random
 from typing import Any
 
 from . import negotiate, statuses
@@ -13,7 +14,7 @@ from .call import Call
 from .defaults import SHOWN
 from .encoding import to_json
 from .faults import StreamPlan
-from .reads import TOO_LARGE_WAIT_S, invalid_options, parse_revision
+from .reads import parse_revision, seen
 from .request_info import is_true
 from .selection import Selector
 from .statuses import ApiError, forbids
@@ -22,7 +23,6 @@ from .wire import monotonic_ns
 
 END_MARK = "k8s.io/initial-events-end"
 MIN_TIMEOUT_S = 1800.0  # watches that ask for no time live once to twice as long
-FINAL_BOOKMARK_S = 2.0
 BATCH_BYTES = 512 * 1024
 GARBAGE = b'{"type":"ADDED","object":{"kind":]]}\n'
 
@@ -42,7 +42,7 @@ class Start:
             given = match = ""
         errors = _option_errors(mode, given, match, self.text)
         if errors:
-            raise invalid_options(errors)
+            raise statuses.unprocessable("meta.k8s.io", "ListOptions", "", errors)
         fresh = self.revision == 0
         if mode == "on" and fresh and not given and not match:
             given = "true"
@@ -52,42 +52,16 @@ class Start:
 
 
 def _option_errors(mode: str, given: str, match: str, revision: str) -> list[statuses.FieldError]:
-    errors = []
+    where, wanted = "resourceVersionMatch", "NotOlderThan"
     if mode == "no-gate":
-        if match:
-            errors.append(forbids("resourceVersionMatch", "resourceVersionMatch is forbidden for watch"))
-            if not revision:
-                errors.append(
-                    forbids(
-                        "resourceVersionMatch",
-                        "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                    )
-                )
-        return errors
+        texts = [f"{where} is forbidden for watch", *([] if revision else [f"{where} is forbidden unless resourceVersion is provided"])]
+        return [forbids(where, text) for text in texts] if match else []
     if mode == "off" and given:
-        return [
-            forbids(
-                "sendInitialEvents",
-                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
-            )
-        ]
-    if given and match != "NotOlderThan":
-        errors.append(
-            forbids(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )
-        )
-    if match and not given and mode != "ignored":
-        errors.append(
-            forbids(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )
-        )
-    if match and match != "NotOlderThan":
-        errors.append(statuses.unsupported("resourceVersionMatch", match, ["NotOlderThan"]))
-    return errors
+        text = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+        return [forbids("sendInitialEvents", text)]
+    if given and match != wanted:
+        return [forbids(where, f"sendInitialEvents requires setting {where} to {wanted}")]
+    return []
 
 
 class Stream:
@@ -96,7 +70,7 @@ class Stream:
     def __init__(self, call: Call):
         self.id = next(_numbers)
         self.call, self.state, self.connection = call, call.state, call.connection
-        self.served, self.entry = call.served, call.entry
+        self.served = call.served
         self.start = Start(call)
         self.selector = Selector(
             call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector")
@@ -112,32 +86,22 @@ class Stream:
         self._initial_done_ns = 0  # when the initial part had been given to the kernel
         self._ended = asyncio.get_running_loop().create_future()
         encoding = call.request.headers.get("accept-encoding", "")
-        self._gzip = (
-            self.start.streaming and self.start.bookmarks and self.state.profile.gzip_streams and "gzip" in encoding
-        )
+        self._gzip = self.start.marker and self.state.profile.gzip_streams and "gzip" in encoding
         self._timeout_s = self._parse_timeout()
 
     def _parse_timeout(self) -> float:
         text = self.call.query("timeoutSeconds")
-        if text and not text.isdigit():
-            raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
         if int(text or 0):
             return float(text)
-        return self.state.dice.uniform(MIN_TIMEOUT_S, 2 * MIN_TIMEOUT_S)
+        return random.uniform(MIN_TIMEOUT_S, 2 * MIN_TIMEOUT_S)
 
     def describe(self) -> dict[str, Any]:
         """The stream as the control socket shows it."""
         return {
             "id": self.id,
-            "seq": self.entry.seq,
-            "identity": self.entry.identity,
-            "resource": self.entry.resource,
-            "group": self.entry.group,
-            "version": self.entry.version,
-            "namespace": self.entry.namespace,
-            "query": self.entry.query,
+            "identity": self.call.identity.alias,
+            "resource": self.call.info.resource,
             "frames": self.frames,
-            "silent": self.silent,
             "initial_done": self._backlog is None,
             "initial_done_ns": self._initial_done_ns,
         }
@@ -149,13 +113,11 @@ class Stream:
             headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
         self.connection.write(self.connection.head(200, headers, None))
         self.state.streams[self.id] = self
-        self.state.journal.answered(self.entry, 200)
+        self.state.journal.answered(self.call.entry, 200)
         try:
             await self._run()
         finally:
             self._leave()
-            self.entry.frames = self.frames
-            self.entry.ended = self._ended.result() if self._ended.done() else "client"
             del self.state.streams[self.id]
 
     async def _run(self) -> None:
@@ -176,39 +138,31 @@ class Stream:
     async def _tick(self, deadline: float, gone: asyncio.Task) -> None:
         """Bookmarks and the deadline, until the stream has ended or the client has left."""
         loop = asyncio.get_running_loop()
-        settings = self.state.settings
-        bookmarking = self.start.bookmarks and self.plan.bookmarks
         last = loop.time()
-        final = deadline - FINAL_BOOKMARK_S if bookmarking else None
-        if final is not None and final <= last:
-            final = None  # a watch that is too short for it has none
         while not (gone.done() or (self._ended.done() and not self.silent)):
-            period = settings.bookmark_period_s if bookmarking else 0
-            instants = [last + period if period else None, final, deadline]
-            due = min(instant for instant in instants if instant is not None)
-            waiting: list[asyncio.Future] = [gone] if self._ended.done() else [gone, self._ended]
             if self.silent:
-                await asyncio.wait(waiting)
+                await asyncio.wait([gone] if self._ended.done() else [gone, self._ended])
                 continue
-            await asyncio.wait(
-                waiting, timeout=max(0.0, due - loop.time()), return_when=asyncio.FIRST_COMPLETED
-            )
+            period = self.state.settings.bookmark_period_s if self.start.bookmarks else 0
+            due = min(last + period, deadline) if period else deadline
+            await asyncio.wait([gone, self._ended], timeout=max(0.0, due - loop.time()), return_when=asyncio.FIRST_COMPLETED)
             now = loop.time()
             if gone.done() or self._ended.done():
                 continue
             if now >= deadline:
-                self.finish("clean", "timeout")
-            elif final is not None and now >= final:
-                final = None
-                self._bookmark()
+                self.finish("clean")
             elif period and now >= last + period:
                 last = now
                 self._bookmark()
 
     async def _begin(self) -> None:
         """Registers for live events, and sends what comes before them."""
-        if self.start.streaming and not await self._reached():
-            return
+        if self.start.streaming:
+            try:
+                await seen(self.call, self.start.revision)
+            except ApiError as error:
+                self._error(error)
+                return
         records: list[Record] = []
         events: list[Event] = []
         if self.start.initial:
@@ -216,19 +170,15 @@ class Stream:
             records = [
                 record for record in view.range(self.selector.namespace) if self.selector.matches(record)
             ]
-        elif self.start.revision and self.start.revision < self.table.watch_floor:
-            self._error(
-                statuses.expired(
-                    f"too old resource version: {self.start.revision} ({self.table.watch_floor})"
-                )
-            )
+        elif self.start.revision and self.start.revision < self.table.floor:
+            self._error(statuses.expired(f"too old resource version: {self.start.revision} ({self.table.floor})"))
             return
         elif self.start.revision:
             events = self.table.since(self.start.revision)
         mark = self.state.store.rev
         self.table.watchers.append(self)
         await self._send_all([("ADDED", record) for record in records])
-        if self.start.marker and self.state.settings.end_marker and self.plan.marker:
+        if self.start.marker and self.state.settings.end_marker:
             self._bookmark(mark, {END_MARK: "true"})
         await self._send_all([(type_, event) for event in events if (type_ := self._type(event))])
         while self._backlog:
@@ -236,18 +186,6 @@ class Stream:
             await self._send_all(waiting)
         self._backlog = None
         self._initial_done_ns = monotonic_ns()
-
-    async def _reached(self) -> bool:
-        """For a streaming list: whether the server has reached the revision that was asked for."""
-        store, loop = self.state.store, asyncio.get_running_loop()
-        deadline = loop.time() + TOO_LARGE_WAIT_S
-        while store.rev < self.start.revision:
-            left = deadline - loop.time()
-            if left <= 0:
-                self._error(statuses.too_large_revision(self.start.revision, store.rev))
-                return False
-            await asyncio.wait([store.changed()], timeout=left)
-        return True
 
     async def _send_all(self, changes: list[tuple[str, Any]]) -> None:
         """Sends many frames: joined into larger writes where nothing depends on the single frame."""
@@ -272,7 +210,7 @@ class Stream:
     async def _flush(self, batch: list[bytes]) -> None:
         if not batch:
             return
-        if self.connection.settings.split:
+        if self.state.settings.split:
             # Frames need not coincide with chunks.
             self.connection.write_chunk(b"".join(batch))
         else:
@@ -338,7 +276,7 @@ class Stream:
         self._leave()
         self.connection.write(b"%x\r\n" % len(frame) + frame[: len(frame) // 2])
         self._close(end == "cut-rst")
-        self._ended.set_result(end)
+        self._ended.set_result(None)
 
     def _bookmark(self, revision: int | None = None, annotations: dict[str, str] | None = None) -> None:
         if self._ended.done() or self._is_ahead():
@@ -356,7 +294,7 @@ class Stream:
         """An ERROR frame and the end."""
         if not self._ended.done():
             self.connection.write_chunk(self._wrapped(watch_frame("ERROR", to_json(error.status()))))
-            self.finish("clean", f"error {error.code}")
+            self.finish("clean")
 
     def _wrapped(self, frame: bytes) -> bytes:
         return gzip.compress(frame, 1) if self._gzip else frame
@@ -367,12 +305,7 @@ class Stream:
         if self._ended.done():
             return
         if plan.end.startswith("cut"):
-            self._cut(
-                watch_frame(
-                    "BOOKMARK", to_json({"metadata": {"resourceVersion": str(self.state.store.rev)}})
-                ),
-                plan.end,
-            )
+            self._cut(GARBAGE, plan.end)
         else:
             self.finish(plan.end)
 
@@ -382,7 +315,7 @@ class Stream:
         self.plan = StreamPlan()
         self.connection.resume()
 
-    def finish(self, end: str, why: str = "") -> None:
+    def finish(self, end: str) -> None:
         """Ends the stream in one of the ways of STREAM_ENDS."""
         if self._ended.done():
             return
@@ -391,7 +324,6 @@ class Stream:
             self.connection.silence()
             return
         if end == "error":
-            self.plan.end = "clean"
             self._error(self.plan.error or statuses.expired("too old resource version"))
             return
         self._leave()
@@ -401,7 +333,7 @@ class Stream:
             self.connection.end_chunks()
         else:
             self._close(end == "rst")
-        self._ended.set_result(why or end)
+        self._ended.set_result(None)
 
     def _close(self, reset: bool) -> None:
         if reset:

@@ -10,14 +10,19 @@ from __future__ import annotations
 import asyncio
 import collections
 import email.utils
+import http.client
 import random
 import socket
 import struct
 import time
 import urllib.parse
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import h11
+
+if TYPE_CHECKING:
+    from .state import Settings
 
 NO_HEADERS: list[tuple[bytes, bytes]] = []
 BODY_MAX = 3 * 1024 * 1024
@@ -25,28 +30,6 @@ HEAD_MAX = 64 * 1024
 IDLE_S = 90
 # Go's server decides between Content-Length and chunks once it has buffered this much.
 CHUNKED_FROM = 2048
-
-REASONS = {
-    200: "OK",
-    201: "Created",
-    202: "Accepted",
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    406: "Not Acceptable",
-    409: "Conflict",
-    410: "Gone",
-    413: "Request Entity Too Large",
-    415: "Unsupported Media Type",
-    422: "Unprocessable Entity",
-    429: "Too Many Requests",
-    500: "Internal Server Error",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-    504: "Gateway Timeout",
-}
 
 
 @dataclass
@@ -60,14 +43,6 @@ class Split:
 
 
 @dataclass
-class WireSettings:
-    """Knobs that all connections of a server share; read anew at each use."""
-
-    split: Split | None = None
-    dice: random.Random = field(default_factory=random.Random)
-
-
-@dataclass
 class Request:
     """One request, read whole."""
 
@@ -77,27 +52,22 @@ class Request:
     body: bytes = b""
     path: str = field(init=False)
     query: dict[str, str] = field(init=False)
+    raw_query: str = field(init=False)
 
     def __post_init__(self) -> None:
-        raw_path, _, raw_query = self.target.partition("?")
+        raw_path, _, self.raw_query = self.target.partition("?")
         self.path = urllib.parse.unquote(raw_path)
-        pairs = urllib.parse.parse_qsl(raw_query, keep_blank_values=True)
+        pairs = urllib.parse.parse_qsl(self.raw_query, keep_blank_values=True)
         self.query = dict(reversed(pairs))
-
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent header."""
-        return self.headers.get("user-agent", "")
 
 
 class Connection:
     """One accepted connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: WireSettings):
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Settings):
         self.settings = settings
         self.must_close = False
         self.bytes_per_s: float | None = None
-        self.request: Request | None = None
         self._reader, self._writer = reader, writer
         self._leftover = b""
         self._held: list[bytes] | None = None
@@ -122,7 +92,7 @@ class Connection:
             if self._leftover:
                 parser.receive_data(self._leftover)
                 self._leftover = b""
-            self.request = await self._parse(parser)
+            return await self._parse(parser)
         except h11.RemoteProtocolError as error:
             self.respond(
                 error.error_status_hint or 400,
@@ -131,7 +101,6 @@ class Connection:
             )
             await self.close()
             return None
-        return self.request
 
     async def _parse(self, parser: h11.Connection) -> Request | None:
         head: h11.Request | None = None
@@ -219,11 +188,10 @@ class Connection:
     def _cut(self, data: bytes, cuts: int) -> list[bytes]:
         """Random pieces; half of the cuts fall near the ends, where chunk sizes and line ends are."""
         places = set()
-        dice = self.settings.dice
-        for _ in range(dice.randint(0, cuts)):
-            span = len(data) if dice.random() < 0.5 else min(8, len(data))
-            place = dice.randint(0, span)
-            places.add(place if dice.random() < 0.5 else len(data) - place)
+        for _ in range(random.randint(0, cuts)):
+            span = len(data) if random.random() < 0.5 else min(8, len(data))
+            place = random.randint(0, span)
+            places.add(place if random.random() < 0.5 else len(data) - place)
         edges = sorted(places | {0, len(data)})
         return [data[start:end] for start, end in zip(edges, edges[1:])]
 
@@ -239,7 +207,7 @@ class Connection:
 
     def head(self, status: int, headers: list[tuple[str, str]], length: int | None) -> bytes:
         """A response head in the order of Go's server. No length: chunked."""
-        lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}"]
+        lines = [f"HTTP/1.1 {status} {http.client.responses.get(status, 'Unknown')}"]
         lines += [f"{name}: {value}" for name, value in sorted(headers)]
         lines.append("Date: " + email.utils.formatdate(usegmt=True))
         lines.append("Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}")
@@ -296,7 +264,7 @@ class Connection:
         """RST; what the client has not read yet is lost."""
         self.must_close = True
         raw: socket.socket | None = self._writer.get_extra_info("socket")
-        if raw is not None and raw.family != socket.AF_UNIX:
+        if raw is not None:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import admission, convert, managed, negotiate, patch, statuses
 from .call import CHANGED, NOOP, Answer, Call
-from .defaults import apply_defaults, canonical, drop_service_fields
+from .defaults import apply_defaults, canonical
 from .deletes import remove
 from .encoding import MalformedDocument, from_json, to_json
 from .managed import Writer
@@ -24,14 +24,9 @@ from .statuses import ApiError, FieldError
 from .store import Record
 from .validate import validate
 
-OBJECT_MAX = 1536 * 1024
-MANAGER_MAX = 128
 SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 PLAIN_TYPES = ("", "application/json")
-# What a real server names in its refusal; of these the stand-in reads JSON alone.
-PLAIN_TYPES_NAMED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 PATCHES = {
-    "application/json-patch+json": lambda plural, current, document: patch.json_patch(current, document),
     "application/merge-patch+json": lambda plural, current, document: patch.merge(current, document),
     "application/strategic-merge-patch+json": patch.strategic,
 }
@@ -46,34 +41,20 @@ def _media(call: Call) -> str:
 def _document(call: Call, types: Any) -> Any:
     """The body as a document. Raises 415 and 400."""
     if _media(call) not in types:
-        text = "the body of the request was in an unknown format - accepted media types include: "
-        named = PLAIN_TYPES_NAMED if types is PLAIN_TYPES else types
-        raise ApiError(415, "UnsupportedMediaType", text + ", ".join(named))
+        raise ApiError(415, "UnsupportedMediaType", "the body of the request was in an unknown format")
     try:
         return from_json(call.request.body)
     except MalformedDocument as error:
-        raise statuses.bad_request(
-            f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
-        ) from None
+        raise statuses.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
 
 
 def _to_stored(call: Call, document: Any) -> dict[str, Any]:
     """An object of the request's version in stored form."""
     served, kind = call.served, call.served.resource.kind
     if not isinstance(document, dict) or not isinstance(document.get("metadata", {}), dict):
-        raise statuses.bad_request(
-            "the object provided is unrecognized: couldn't get version/kind; json parse error: not an object"
-        )
+        raise statuses.bad_request("couldn't get version/kind; json parse error: not an object")
     if document.get("kind") not in (None, "", kind):
-        raise statuses.bad_request(
-            f'{document.get("kind")} in version "{served.version}" cannot be handled as a {kind}: '
-            f"the object provided is unrecognized (must be of type {kind})"
-        )
-    if document.get("apiVersion") not in (None, "", served.api_version):
-        raise statuses.bad_request(
-            f"the API version in the data ({document.get('apiVersion')}) does not match the expected API "
-            f"version ({served.api_version})"
-        )
+        raise statuses.bad_request(f"the object provided is unrecognized (must be of type {kind})")
     return convert.to_hub(served, canonical(served.resource, {"metadata": {}} | document))
 
 
@@ -119,16 +100,7 @@ async def update(call: Call) -> Answer:
         if not call.served.resource.create_on_update or call.info.subresource:
             raise statuses.not_found(call.served, call.info.name)
         return _answer(call, *_create(call, obj), 201)
-    uid, revision = meta.get("uid", ""), meta.get("resourceVersion", "")
-    if uid and uid != old.uid:
-        key = f"/registry/{call.served.resource.plural}/{old.key}"
-        raise statuses.conflict(
-            call.served,
-            call.info.name,
-            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}",
-        )
-    if not revision and not call.served.resource.unconditional_update:
+    if not meta.get("resourceVersion") and not call.served.resource.unconditional_update:
         complaint = statuses.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise _invalid(call, call.info.name, [complaint])
     _same_revision(call, meta, old)
@@ -142,13 +114,10 @@ async def patch_(call: Call) -> Answer:
     if old is None:
         raise statuses.not_found(call.served, call.info.name)
     try:
-        if _media(call) != "application/json-patch+json" and not isinstance(document, dict):
+        if not isinstance(document, dict):
             raise patch.PatchError("the patch must be an object")
         patched = PATCHES[_media(call)](call.served.resource.plural, json.loads(old.full(call.served)), document)
     except patch.PatchError as error:
-        if error.invalid:
-            text = "the server rejected our request due to an error in our request"
-            raise ApiError(422, "Invalid", text, {}) from None
         raise statuses.bad_request(str(error)) from None
     obj = _to_stored(call, patched)
     meta = obj["metadata"]
@@ -163,10 +132,8 @@ async def patch_(call: Call) -> Answer:
 
 def _same_name(call: Call, meta: dict[str, Any]) -> None:
     if meta.get("name") != call.info.name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
-            f"({call.info.name})"
-        )
+        text = f"the name of the object ({meta.get('name', '')}) does not match the name on the URL ({call.info.name})"
+        raise statuses.bad_request(text)
 
 
 def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
@@ -174,9 +141,7 @@ def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
         meta.pop("namespace", None)
         return
     if meta.get("namespace", call.namespace) != call.namespace:
-        raise statuses.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise statuses.bad_request("the namespace of the provided object does not match the namespace sent on the request")
     meta["namespace"] = call.namespace
 
 
@@ -220,10 +185,9 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None) -> tuple[Record,
     apply_defaults(resource, obj, state.profile)
     given = obj
     if resource is SERVICES and not call.info.subresource:
-        # What the server allots or drops from here on is not the writer's.
+        # What the server allots is not the writer's.
         given = copy.deepcopy(obj)
-        drop_service_fields(obj, before, state.profile)
-        state.allocator.fill(obj, before, state.profile)
+        state.allocator.fill(obj, before)
     moves = before is not None and resource.generation
     if moves and _content(resource.plural, obj) != _content(resource.plural, before):
         obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
@@ -239,8 +203,6 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None) -> tuple[Record,
     obj = canonical(resource, obj)
     if old is not None and _same(before, obj):
         return old, NOOP
-    if len(to_json(obj)) > OBJECT_MAX:
-        raise statuses.internal("etcdserver: request is too large")
     record = state.store.put(resource, obj)
     meta = obj["metadata"]
     if resource is not NAMESPACES and meta.get("deletionTimestamp") and not meta.get("finalizers"):
@@ -272,8 +234,8 @@ def _current(call: Call) -> Record | None:
 
 
 def _writer(call: Call) -> Writer:
-    manager = call.query("fieldManager") or call.request.user_agent.partition("/")[0][:MANAGER_MAX]
-    return Writer(manager or "unknown", call.served.api_version, call.info.subresource, admission.now())
+    manager = call.query("fieldManager") or call.request.headers.get("user-agent", "unknown").partition("/")[0]
+    return Writer(manager, call.served.api_version, call.info.subresource, admission.now())
 
 
 def _invalid(call: Call, name: str, errors: list[FieldError]) -> ApiError:
@@ -286,13 +248,8 @@ def _answer(call: Call, record: Record, effect: str, status: int) -> Answer:
 
 
 def _review(call: Call, obj: dict[str, Any]) -> Answer:
-    """SelfSubjectAccessReview: what the watcher asks, and `kubectl auth can-i`."""
-    wanted = obj["spec"].get("resourceAttributes")
-    if wanted:
-        info = RequestInfo(path="", **{"verb": "", **wanted})
-    else:
-        outside = obj["spec"].get("nonResourceAttributes") or {}
-        info = RequestInfo(outside.get("verb", ""), outside.get("path", ""))
+    """SelfSubjectAccessReview, about resources."""
+    info = RequestInfo(path="", **{"verb": "", **obj["spec"]["resourceAttributes"]})
     obj["status"] = {"allowed": call.state.authorizer.allows(call.identity, info)}
     shown = {"kind": call.served.resource.kind, "apiVersion": call.served.api_version} | obj
     return Answer(201, to_json(shown) + b"\n")

@@ -5,19 +5,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
-import logging
-import os
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from standins.kube.public import Access
-
+from ..commands import ended
 from .control import Control
-from .server import Options, Standin, serve_control
+from .server import Standin
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -28,71 +23,39 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--listen", default="127.0.0.1", metavar="IP", help="address of the API (127.0.0.1)")
     add("--port", type=int, default=0, help="port of the API (0: chosen by the kernel)")
-    add("--control-socket", metavar="PATH", help="Unix socket of the control side (default: a temporary one)")
+    add("--directory", type=Path, metavar="DIR", help="the control socket, and of the HAProxies configurations and logs (default: a new one)")
     add("--hosts", type=int, default=2, metavar="N", help="number of simulated hosts (2)")
-    add("--port-offset", type=int, default=0, metavar="N",
-        help="listen on published port + N, to do without the right to bind low ports")
     add("--no-dataplane", dest="dataplane", action="store_false", help="place containers, but run no HAProxy")
-    add("--run-directory", metavar="DIR",
-        help="configurations and logs of the HAProxies (default: temporary)")
     add("--access-key", metavar="KEY", help="the API key (default: a random one)")
     add("--secret-key", metavar="KEY")
-    add("--kubeconfig", metavar="FILE", help="follow the Kubernetes API of this file, as kubernetes-agent does")
+    add("--kubeconfig", type=Path, metavar="FILE", help="follow the Kubernetes API of this file, as kubernetes-agent does")
     add("--agent-interval", type=float, default=0.3, metavar="S", help="poll of the Kubernetes API (0.3)")
     add("--set", action="append", default=[], metavar="NAME=JSON", help="a behaviour setting; see README.md")
     add("--exit-with-stdin", action="store_true", help="end when standard input is closed")
-    add("--log-level", default="warning", choices=("debug", "info", "warning", "error"))
     return parser
 
 
-def _options(arguments: argparse.Namespace) -> Options:
-    same = ("listen", "port", "control_socket", "hosts", "port_offset", "dataplane", "run_directory", "access_key", "secret_key",
-            "agent_interval")
-    access = Access(Path(arguments.kubeconfig)) if arguments.kubeconfig else None
-    return Options(**{name: getattr(arguments, name) for name in same}, cluster=access)
-
-
-async def _stdin_closed(ended: asyncio.Event) -> None:
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader),
-                                                       sys.stdin)
-    while await reader.read(4096):
-        pass
-    ended.set()
-
-
-async def _run(options: Options, arguments: argparse.Namespace) -> None:
+async def _run(options: argparse.Namespace) -> None:
     standin = Standin(options)
-    settings = (item.partition("=") for item in arguments.set)
+    settings = (item.partition("=") for item in options.set)
     standin.behaviour.configure({name: json.loads(value) for name, _, value in settings})
-    ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    control = Control(standin)
+    control, path = Control(standin), str(options.directory / "control.sock")
     await standin.start()
-    runner, address = await serve_control(control.application(), options)
-    watcher = asyncio.create_task(_stdin_closed(ended)) if arguments.exit_with_stdin else None
+    server = await control.listen(path)
     try:
-        print(json.dumps({**control.do_info(), "control": address}), flush=True)
-        await ended.wait()
+        print(json.dumps({**control.do_info(), "control": path}), flush=True)
+        await ended(options.exit_with_stdin)
     finally:
-        if watcher is not None:
-            watcher.cancel()
         await standin.stop()
-        await runner.cleanup()
+        server.close()
 
 
 def main() -> int:
-    arguments = _parser().parse_args()
-    logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr,
-                        format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    with contextlib.ExitStack() as stack:
+    options = _parser().parse_args()
+    with tempfile.TemporaryDirectory(prefix="rancher-standin-") as folder:
+        options.directory = options.directory or Path(folder)
         try:
-            options = _options(arguments)
-            if options.control_socket is None:
-                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rancher-standin-"))
-                options.control_socket = os.path.join(directory, "control.sock")
-            asyncio.run(_run(options, arguments))
+            asyncio.run(_run(options))
         except (ValueError, OSError) as problem:
             print(f"standins.rancher: {problem}", file=sys.stderr)
             return 1

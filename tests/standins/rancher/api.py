@@ -5,6 +5,7 @@ faults."""
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import logging
 import socket
@@ -15,10 +16,9 @@ from aiohttp import web
 
 from . import collection, schema
 from .accounts import Accounts
-from .behaviour import Behaviour
 from .errors import ApiError, bad_body, not_allowed, not_found, server_error
-from .faults import Fault, Faults, Subject
-from .journal import Entry, Journal, mask
+from .faults import Fault, Faults
+from .journal import Entry, Journal
 from .jsontext import dumps
 from .operations import Caller, Operations, Outcome
 from .resources import VERSION, Renderer, Urls
@@ -29,6 +29,8 @@ from .target import Target, parse
 log = logging.getLogger(__name__)
 
 _GARBAGE = '<html><body>It works!</body></html>\x00\xff{"data": ['
+_JSON = "application/json; charset=utf-8"
+_PIECES = 20
 _BODY_MAX = 32 * 1024 * 1024
 
 
@@ -46,10 +48,9 @@ class Dropped(Exception):
 
 
 class Api:
-    def __init__(self, store: Store, behaviour: Behaviour, accounts: Accounts, operations: Operations,
-                 renderer: Renderer, subscriptions: Subscriptions, faults: Faults, journal: Journal):
+    def __init__(self, store: Store, accounts: Accounts, operations: Operations, renderer: Renderer, subscriptions: Subscriptions,
+                 faults: Faults, journal: Journal):
         self.store = store
-        self.behaviour = behaviour
         self.accounts = accounts
         self.operations = operations
         self.renderer = renderer
@@ -109,7 +110,6 @@ class Api:
         headers: dict[str, str] = {}
         try:
             key = self.accounts.authenticate(request.headers)
-            entry.key = key.access
             if target is None:
                 raise problem or not_found()
             caller = self.accounts.caller(key, target.project)
@@ -272,7 +272,6 @@ class Api:
     async def _subscribe(self, request: web.BaseRequest, target: Target, entry: Entry) -> web.StreamResponse:
         try:
             key = self.accounts.authenticate(request.headers)
-            entry.key = key.access
             caller = self.accounts.caller(key, target.project)
             names = self.subscriptions.good_names([v for k, v in target.query if k == "eventNames"])
             if self.subscriptions.mode == "off":
@@ -317,12 +316,19 @@ class Api:
         }
         return headers if caller.role == "agent" else {**headers, "X-API-ACCOUNT-NAME": "Default"}
 
-    async def _send(self, request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
-        content_type = answer.headers.pop("Content-Type", "application/json; charset=utf-8")
-        response = web.StreamResponse(status=answer.status,
-                                      headers={**answer.headers, "Content-Type": content_type})
-        response.enable_chunked_encoding()
+    @staticmethod
+    async def _prepared(request: web.BaseRequest, answer: Answer, length: int | None = None) -> web.StreamResponse:
+        """The head is sent. Without a length the body comes in chunks."""
+        response = web.StreamResponse(status=answer.status, headers={"Content-Type": _JSON, **answer.headers})
+        if length is None:
+            response.enable_chunked_encoding()
+        else:
+            response.content_length = length
         await response.prepare(request)
+        return response
+
+    async def _send(self, request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
+        response = await self._prepared(request, answer)
         if request.method != "HEAD":
             await response.write(answer.text.encode())
         await response.write_eof()
@@ -342,9 +348,8 @@ class Api:
                 entry.type = row.type
         if entry.name is None and isinstance(body, dict) and isinstance(body.get("name"), str):
             entry.name = body["name"]
-        entry.body = mask(body)
-        fault = self.faults.hit(Subject(request.method, entry.path, entry.type, entry.id, entry.name,
-                                        entry.action))
+        entry.body = body
+        fault = self.faults.hit(entry)
         entry.fault = fault.kind if fault is not None else None
         return fault
 
@@ -360,22 +365,19 @@ class Api:
         if fault.kind in ("reset", "close"):
             self._drop(request, fault.kind == "reset")
         if fault.kind == "garbage":
-            return Answer(200, spec.get("body", _GARBAGE))
+            return Answer(200, _GARBAGE)
         if fault.kind == "json":
             return Answer(spec.get("status", 200), dumps(spec.get("body")))
         status = int(spec.get("status", 500))
-        if "body" in spec:
-            return Answer(status, str(spec["body"]), {**spec.get("headers", {}), "Content-Type": "text/html"})
-        codes = {409: "Conflict", 500: "Internal Server Error", 401: "Unauthorized", 403: "Forbidden"}
-        error = ApiError(status, spec.get("code", codes.get(status, "ServerError")), spec.get("message"),
-                         spec.get("fieldName"))
+        code = spec.get("code", http.client.responses[status])
+        error = ApiError(status, code, spec.get("message"), spec.get("fieldName"))
         return Answer(status, dumps(error.body()), dict(spec.get("headers", {})))
 
     async def _spoil(self, request: web.BaseRequest, fault: Fault, answer: Answer,
                      entry: Entry) -> web.StreamResponse:
         """A fault that strikes after the request has been carried out."""
         if fault.kind == "truncate":
-            await self._send_part(request, answer, entry)
+            await self._send_part(request, answer)
         if fault.kind == "trickle":
             return await self._send_slowly(request, answer, fault.spec.get("delay", 1.0))
         if fault.kind in ("drop-rows", "drift"):
@@ -384,26 +386,20 @@ class Api:
         entry.status = (replaced or answer).status
         return await self._send(request, replaced or answer)
 
-    async def _send_part(self, request: web.BaseRequest, answer: Answer, entry: Entry) -> None:
+    async def _send_part(self, request: web.BaseRequest, answer: Answer) -> None:
+        """Half of the body."""
         data = answer.text.encode()
-        response = web.StreamResponse(status=answer.status, headers={**answer.headers, "Content-Type":
-                                                                     "application/json; charset=utf-8"})
-        response.content_length = len(data)
-        await response.prepare(request)
+        response = await self._prepared(request, answer, len(data))
         await response.write(data[:len(data) // 2])
         self._drop(request, False)
 
-    async def _send_slowly(self, request: web.BaseRequest, answer: Answer,
-                           delay: float) -> web.StreamResponse:
-        data, pieces = answer.text.encode(), 20
-        response = web.StreamResponse(status=answer.status, headers={**answer.headers, "Content-Type":
-                                                                     "application/json; charset=utf-8"})
-        response.content_length = len(data)
-        await response.prepare(request)
-        size = max(1, -(-len(data) // pieces))
+    async def _send_slowly(self, request: web.BaseRequest, answer: Answer, delay: float) -> web.StreamResponse:
+        data = answer.text.encode()
+        response = await self._prepared(request, answer, len(data))
+        size = len(data) // _PIECES + 1
         for start in range(0, len(data), size):
             await response.write(data[start:start + size])
-            await asyncio.sleep(delay / pieces)
+            await asyncio.sleep(delay / _PIECES)
         await response.write_eof()
         return response
 

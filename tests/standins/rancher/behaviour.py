@@ -7,7 +7,6 @@ once.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,6 @@ class Behaviour:
     health_checks: bool = True          # containers become healthy; those of simulated hosts of a real server never do
     host_failure_delay: float = 0.3     # until the containers of a failed host are replaced
     event_interval: float = 1.0         # change messages are published in batches, one a resource
-    subscriber_queue: int = 100         # messages a slow subscriber may leave unread
     metadata_poll: float = 0.2          # LB containers look for changes this often; the real image every 5 s
     shared_ports: bool = False          # a host's ports are never taken: more load balancers than hosts, in benchmarks
     early_removal: str = "lost"  # what becomes of a DELETE while a balancer is registering, if it starts by itself: lost, conflict or done
@@ -35,17 +33,7 @@ class Behaviour:
                 return self.step_delays[key]
         return self.step_delay
 
-    def configure(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Change values by name; refuses unknown names and wrong types. Returns all values."""
-        for name, value in changes.items():
-            current = getattr(self, name, None)
-            if name not in {f.name for f in dataclasses.fields(self)}:
-                raise ValueError(f"no such setting: {name}")
-            if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)
-            if not isinstance(value, type(current)):
-                raise ValueError(f"{name}: a {type(current).__name__} is wanted")
-            if isinstance(current, dict):
-                value = {str(k): float(v) for k, v in value.items()}
-            setattr(self, name, value)
-        return dataclasses.asdict(self)
+    def configure(self, changes: dict[str, Any]) -> None:
+        if unknown := changes.keys() - vars(self).keys():
+            raise ValueError(f"no such settings: {unknown}")
+        vars(self).update(changes)

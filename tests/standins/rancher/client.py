@@ -10,28 +10,14 @@ import base64
 import contextlib
 import http.client
 import json
-import os
 import shutil
 import tempfile
 import urllib.parse
-from typing import Any, TypeVar
+from typing import Any, Self
+
+from standins.kube.public import Response
 
 from ..process import StandinProcess
-
-_Self = TypeVar("_Self", bound="RancherStandin")
-
-
-class ApiAnswer:
-    """Status, headers and decoded body of an API request."""
-
-    def __init__(self, status: int, headers: http.client.HTTPMessage, text: str):
-        self.status = status
-        self.headers = headers
-        self.text = text
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.text)
 
 
 class RancherStandin:
@@ -41,23 +27,24 @@ class RancherStandin:
     def __init__(self, settings: dict[str, Any] | None = None, dataplane: bool = True, **options: Any):
         # Made here and not there, so that it also goes when the process is killed.
         self._directory = tempfile.mkdtemp(prefix="rancher-standin-")
-        arguments = ["--exit-with-stdin", "--control-socket", os.path.join(self._directory, "control.sock"),
-                     "--run-directory", self._directory, *([] if dataplane else ["--no-dataplane"])]
+        arguments = ["--exit-with-stdin", "--directory", self._directory, *([] if dataplane else ["--no-dataplane"])]
         for name, value in options.items():
             arguments += ["--" + name.replace("_", "-"), str(value)]
         for name, value in (settings or {}).items():
             arguments += ["--set", f"{name}={json.dumps(value)}"]
         self._process: StandinProcess | None = StandinProcess("standins.rancher", *arguments)
         self.info = self._process.info
+        self.url: str = self.info["url"]  # what to give as CATTLE_URL
+        self.base: str = self.info["base"]
+        self.project: str = self.info["project"]
 
     def stop(self) -> None:
-        """End the process and its HAProxies."""
         process, self._process = self._process, None
         if process is not None:
             process.stop()
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def __enter__(self: _Self) -> _Self:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -66,13 +53,9 @@ class RancherStandin:
     # Where it is
 
     @property
-    def url(self) -> str:
-        """http://host:port/v2-beta: what to give as CATTLE_URL."""
-        return self.info["url"]
-
-    @property
-    def base(self) -> str:
-        return self.info["base"]
+    def environment(self) -> dict[str, str]:
+        """What tells provider-rancher of it."""
+        return {"CATTLE_URL": self.url, "CATTLE_ACCESS_KEY": self.access_key, "CATTLE_SECRET_KEY": self.secret_key}
 
     @property
     def access_key(self) -> str:
@@ -82,16 +65,12 @@ class RancherStandin:
     def secret_key(self) -> str:
         return self.info["secret_key"]
 
-    @property
-    def project(self) -> str:
-        return self.info["project"]
-
     # Control
 
     def control(self, command: str, /, **arguments: Any) -> Any:
         """Run a control command (README.md lists them) and return its result."""
         assert self._process is not None
-        result = self._process.control("POST", command, arguments)
+        result = self._process.control(command, **arguments)
         if command == "rotate-key":
             self.info.update(result)
         return result
@@ -105,28 +84,24 @@ class RancherStandin:
         return self.control("requests", **wanted)
 
     def traffic_addresses(self, balancer: str) -> list[tuple[str, int]]:
-        """(address, port) pairs on which a balancer (name or id) really listens."""
-        return [(t["address"], t["port"]) for t in self.control("traffic", lb=balancer)]
+        return [(address, port) for address, port in self.control("traffic", lb=balancer)]
 
     def fault(self, fault: str, /, **scope: Any) -> int:
         """Inject a fault; returns its number for `clear`."""
-        return self.control("fault", fault=fault, **scope)["number"]
+        return self.control("fault", fault=fault, **scope)
 
     def clear(self, number: int | None = None) -> None:
         self.control("clear-faults", number=number)
 
     def settle(self, timeout: float = 60.0) -> None:
-        """Wait until nothing is going on in the stand-in any more."""
-        if not self.control("settle", timeout=timeout)["settled"]:
-            raise TimeoutError("the stand-in did not come to rest")
+        self.control("settle", timeout=timeout)
 
     def balancer(self, name: str) -> dict[str, Any] | None:
-        """The live load balancer of that name."""
         return next((r for r in self.rows("loadBalancerService") if r["name"] == name), None)
 
     # The API, as an ordinary client
 
-    def api(self, method: str, path: str, body: Any = None) -> ApiAnswer:
+    def api(self, method: str, path: str, body: Any = None) -> Response:
         """One request. A path without a leading slash is taken within the project."""
         if not path.startswith("/"):
             path = f"/v2-beta/projects/{self.project}/{path}"
@@ -137,4 +112,4 @@ class RancherStandin:
         with contextlib.closing(connection):
             connection.request(method, path, data, sent)
             response = connection.getresponse()
-            return ApiAnswer(response.status, response.headers, response.read().decode())
+            return Response(response.status, dict(response.getheaders()), response.read())

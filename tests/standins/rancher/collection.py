@@ -99,7 +99,6 @@ def subscriptions(urls: Urls, query: Query) -> str:
 
 
 def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query) -> str:
-    """The collection as JSON text, from the texts of its rows."""
     own = urls.collection(type_)
     fields = schema.TYPES[type_].fields
     next_url = None

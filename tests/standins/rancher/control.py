@@ -1,44 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control side: what tests tell the stand-in, and what they ask it.
-
-`POST /<command>` with a JSON object as arguments; the answer is JSON. `GET /` lists the commands. An error is
-status 400 with {"error": text}.
-"""
+"""The control side: what tests tell the stand-in, and what they ask it."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-import json
-import logging
-from typing import Any, Callable
+from typing import Any
 
-from aiohttp import web
-
-from .accounts import Key
-from .deployment import StartFailed
-from .errors import ApiError
+from ..commands import Commands
 from .kubernetes_rows import Pod, selector_text
 from .resources import Renderer, Urls, setting_row
 from .seeding import STACK_EXTERNAL_ID, STACK_NAME
 from .server import PROJECT, Standin
-from .store import Row, TABLES
-
-log = logging.getLogger(__name__)
+from .store import Row
 
 
-class Control:
-    """Every method whose name begins with `do_` is a command; its keyword arguments are the command's."""
-
+class Control(Commands):
     def __init__(self, standin: Standin):
         self.standin = standin
         self.store = standin.store
         self.renderer = Renderer(standin.store)
-
-    def application(self) -> web.Application:
-        application = web.Application(client_max_size=256 * 1024 * 1024)
-        application.router.add_post("/{command}", self._command)
-        return application
 
     # Reading
 
@@ -47,9 +27,7 @@ class Control:
         standin = self.standin
         key = next(iter(standin.accounts.keys.values()))
         return {"url": f"{standin.base}/v2-beta", "base": standin.base, "project": PROJECT,
-                "access_key": key.access,
-                "secret_key": key.secret, "network": standin.network.prefix,
-                "port_offset": standin.options.port_offset,
+                "access_key": key.access, "secret_key": key.secret,
                 "hosts": [{"id": h.id, "address": h["agentIpAddress"], "state": h.state,
                            "labels": h["labels"]}
                           for h in self.store.live("host")]}
@@ -57,74 +35,57 @@ class Control:
     def do_rows(self, type: str, removed: bool = False) -> list[dict[str, Any]]:
         """Rows of a type (or of all kinds of a table) as an administrator sees them; with keys of
         certificates."""
-        if type not in TABLES:
-            raise ValueError(f"type must be one of {', '.join(sorted(TABLES))}")
         rows = self.store.tables.get(type) or self.store.types.get(type) or {}
         return [self._show(r) for r in list(rows.values()) if removed or r.live]
 
-    def do_forget_requests(self) -> dict[str, Any]:
-        """Begin to log requests anew."""
+    def do_forget_requests(self) -> None:
         self.standin.journal.reset()
-        return {}
 
-    def do_requests(self, since: int = 0, limit: int | None = None, **wanted: Any) -> list[dict[str, Any]]:
-        """The request log: entries after number `since` with the given method, type, id, name, action,
-        status..."""
-        return self.standin.journal.find(since, limit, **wanted)
+    def do_requests(self, **wanted: Any) -> list[dict[str, Any]]:
+        """The request log: entries with the given method, type, id, name, action, status..."""
+        return self.standin.journal.find(**wanted)
 
-    def do_traffic(self, lb: str) -> list[dict[str, Any]]:
-        """Where a balancer really listens."""
+    def do_traffic(self, lb: str) -> list[tuple[str, int]]:
         return self.standin.traffic(self.standin.balancer(lb))
 
-    def do_proxies(self, lb: str) -> list[dict[str, Any]]:
-        """The HAProxies of a balancer: process id, configuration text, what was refused."""
-        plane = self.standin.dataplane
-        if plane is None:
-            return []
-        return [{"instanceId": c.id, **plane.describe(c)} for c in
-                self.standin.deployment.of(self.standin.balancer(lb))]
+    def do_configuration(self, lb: str) -> str:
+        """What the first HAProxy of a balancer runs with."""
+        container = self.standin.deployment.of(self.standin.balancer(lb))[0]
+        return self.standin.dataplane.proxies[container.id].text
 
-    async def do_settle(self, timeout: float = 10.0) -> dict[str, Any]:
+    async def do_settle(self, timeout: float) -> None:
         """Wait until nothing goes on any more (processes that fail and retry do not count)."""
         deadline = asyncio.get_running_loop().time() + timeout
         while not self.standin.settled():
             if asyncio.get_running_loop().time() > deadline:
-                return {"settled": False}
+                raise ValueError("the stand-in did not come to rest")
             await asyncio.sleep(0.01)
-        return {"settled": True}
 
     # Behaviour and faults
 
-    def do_configure(self, **changes: Any) -> dict[str, Any]:
-        """Change delays, limits and intervals; without arguments: show them."""
-        settings = self.standin.behaviour.configure(changes)
+    def do_configure(self, **changes: Any) -> None:
+        self.standin.behaviour.configure(changes)
         self.standin.engine.wake()
-        return settings
 
-    def do_fault(self, **spec: Any) -> dict[str, Any]:
+    def do_fault(self, **spec: Any) -> int:
         """Inject a fault; see faults.py for scope and effects. Answers its number."""
-        return {"number": self.standin.faults.add(spec).number}
+        return self.standin.faults.add(spec).number
 
-    def do_clear_faults(self, number: int | None = None) -> dict[str, Any]:
-        """End one fault, or all."""
-        return {"cleared": self.standin.faults.clear(number)}
+    def do_clear_faults(self, number: int | None = None) -> None:
+        self.standin.faults.clear(number)
 
-    async def do_api(self, state: str) -> dict[str, Any]:
+    async def do_api(self, state: str) -> None:
         """`down`: connections are refused; `black-hole`: accepted, never answered; `up`: back to work."""
         if state == "down":
             await self.standin.api_down()
         elif state == "black-hole":
             self.standin.api_black_hole()
-        elif state == "up":
-            await self.standin.api_up()
         else:
-            raise ValueError("state must be up, down or black-hole")
-        return {}
+            await self.standin.api_up()
 
-    async def do_restart(self, down: float = 0.0) -> dict[str, Any]:
+    async def do_restart(self, down: float) -> None:
         """The server dies, stays away for `down` seconds and takes up its work again. Balancers go on."""
         await self.standin.restart(down)
-        return {}
 
     # Subscriptions
 
@@ -141,19 +102,13 @@ class Control:
 
     # Keys, projects, settings
 
-    def do_rotate_key(self, access_key: str | None = None) -> dict[str, Any]:
-        """Replace a key (the first): the old one is answered 401 from now on."""
-        access = access_key or next(iter(self.standin.accounts.keys))
-        key = self.standin.accounts.rotate(access)
+    def do_rotate_key(self) -> dict[str, Any]:
+        """Replace the first key: the old one is answered 401 from now on."""
+        key = self.standin.accounts.rotate(next(iter(self.standin.accounts.keys)))
         return {"access_key": key.access, "secret_key": key.secret}
 
-    def do_add_key(self, role: str = "environment", project: str | None = PROJECT, agent: bool = True,
-                   access_key: str | None = None, secret_key: str | None = None) -> dict[str, Any]:
-        """A further key; project null makes an account key, which sees all projects in role admin."""
-        if access_key is not None:
-            key = self.standin.accounts.add(Key(access_key, secret_key or "", role, project, agent))
-        else:
-            key = self.standin.accounts.new(role, project, agent)
+    def do_add_key(self, role: str) -> dict[str, Any]:
+        key = self.standin.accounts.new(role, PROJECT)
         return {"access_key": key.access, "secret_key": key.secret}
 
     def do_set_setting(self, name: str, value: str | None) -> dict[str, Any]:
@@ -200,10 +155,9 @@ class Control:
         self.standin.engine.start(row, "remove")
         return self._show(row)
 
-    def do_forget_row(self, id: str) -> dict[str, Any]:
+    def do_forget_row(self, id: str) -> None:
         """Drop a row from the database: it answers 404 from now on."""
         self.store.drop(self._row(id))
-        return {}
 
     def do_add_stack(self, name: str = STACK_NAME, external_id: str | None = STACK_EXTERNAL_ID,
                      system: bool = False, state: str = "active") -> dict[str, Any]:
@@ -215,52 +169,43 @@ class Control:
     # Hosts
 
     def do_add_host(self) -> dict[str, Any]:
-        """A new active host."""
         row = self.standin.add_host()
         self.standin.deployment.hosts_changed()
         return self._show(row)
 
-    async def do_fail_host(self, host: str) -> dict[str, Any]:
+    async def do_fail_host(self, host: str) -> None:
         """The host is dead: its balancers stop at once and are replaced after host_failure_delay."""
         row = self.standin.host(host)
         row["state"] = "reconnecting"
         self.store.touch(row)
         await self.standin.deployment.host_lost(row)
-        return {}
 
-    def do_deactivate_host(self, host: str) -> dict[str, Any]:
+    def do_deactivate_host(self, host: str) -> None:
         """No new containers on this host; those that are there stay."""
         row = self.standin.host(host)
         row["state"] = "inactive"
         self.store.touch(row)
-        return {}
 
-    def do_hold_port(self, port: int, host: str | None = None, protocol: str = "tcp") -> dict[str, Any]:
-        """Somebody else publishes a port, on one host or on all."""
-        return self._held(host, f"{port}:{port}/{protocol}", True)
+    def do_hold_port(self, port: int, host: str) -> None:
+        """Somebody else publishes a port on a host."""
+        row = self.standin.host(host)
+        row.internal["heldPorts"] = [*row.internal.get("heldPorts", []), f"{port}:{port}/tcp"]
 
-    def do_release_port(self, port: int, host: str | None = None, protocol: str = "tcp") -> dict[str, Any]:
-        """The port is free again."""
-        return self._held(host, f"{port}:{port}/{protocol}", False)
+    def do_release_port(self, port: int, host: str) -> None:
+        self.standin.host(host).internal["heldPorts"].remove(f"{port}:{port}/tcp")
 
-    async def do_move(self, lb: str, host: str, overlap: float = 1.0) -> dict[str, Any]:
-        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one is
-        published."""
+    async def do_move(self, lb: str, host: str) -> None:
+        """Put a container of a balancer on another host; the old one goes after the new one is published."""
         row = self.standin.balancer(lb)
-        containers = self.standin.deployment.of(row)
-        if not containers:
-            raise ValueError("there is no such container")
-        return self._show(await self.standin.deployment.move(row, containers[0], self.standin.host(host), overlap))
+        await self.standin.deployment.move(row, self.standin.deployment.of(row)[0], self.standin.host(host))
 
     # Kubernetes
 
     def do_set_service(self, uid: str, name: str, namespace: str = "default",
-                       namespace_uid: str | None = None,
-                       selector: dict[str, str] | None = None, vip: str | None = None,
-                       at_once: bool = False) -> dict[str, Any]:
+                       vip: str | None = None, at_once: bool = False) -> dict[str, Any]:
         """Create or update a kubernetesService, as after an event from kubernetes-agent."""
-        text = selector_text(selector if selector is not None else {"app": name}, namespace)
-        row = self.standin.kubernetes.upsert(uid, name, namespace, namespace_uid, text, vip, None, at_once)
+        text = selector_text({"app": name}, namespace)
+        row = self.standin.kubernetes.upsert(uid, name, namespace, None, text, vip, None, at_once)
         return self._show(row) if row is not None else {}
 
     def do_remove_service(self, uid: str) -> dict[str, Any]:
@@ -273,7 +218,7 @@ class Control:
         row = self.standin.kubernetes.find(uid)
         if row is None:
             raise ValueError("there is no such kubernetesService")
-        self.standin.kubernetes.set_pods(row, [Pod.parse(p) for p in pods])
+        self.standin.kubernetes.set_pods(row, [Pod(p) if isinstance(p, str) else Pod(**p) for p in pods])
         return {"service": row.id}
 
     # Seeding
@@ -283,7 +228,6 @@ class Control:
         return await self._start_seeded(self.standin.seeding.balancers(items))
 
     async def do_seed(self, count: int) -> list[str]:
-        """`count` Services with an adopted balancer each."""
         return await self._start_seeded(self.standin.seeding.bulk(count))
 
     # Inside
@@ -295,14 +239,6 @@ class Control:
                     await self.standin.dataplane.start(container)
         return [row.id for row in rows]
 
-    def _held(self, host: str | None, text: str, held: bool) -> dict[str, Any]:
-        rows = [self.standin.host(host)] if host else list(self.store.live("host"))
-        for row in rows:
-            ports = [p for p in row.internal.get("heldPorts", []) if p != text]
-            row.internal["heldPorts"] = [*ports, text] if held else ports
-            self.store.touch(row, announce=False)
-        return {"hosts": [row.id for row in rows]}
-
     def _row(self, ident: str) -> Row:
         row = self.store.by_any_id(ident)
         if row is None:
@@ -312,19 +248,3 @@ class Control:
     def _show(self, row: Row) -> dict[str, Any]:
         urls = Urls(self.standin.base, PROJECT)
         return self.renderer.resource(row, urls, "admin")
-
-    async def _command(self, request: web.Request) -> web.Response:
-        name = request.match_info["command"].replace("-", "_")
-        method: Callable[..., Any] | None = getattr(self, f"do_{name}", None)
-        if method is None:
-            return web.json_response({"error": f"no such command: {name}"}, status=404)
-        try:
-            arguments = json.loads(await request.read() or b"{}")
-            result = method(**arguments)
-            if inspect.isawaitable(result):
-                result = await result
-        except Exception as problem:
-            if not isinstance(problem, (ValueError, TypeError, KeyError, StartFailed, ApiError)):
-                log.exception("command %s", name)
-            return web.json_response({"error": f"{type(problem).__name__}: {problem}"}, status=400)
-        return web.json_response(result)

@@ -3,12 +3,11 @@
 
 Sections `global` and `defaults` replace generated options of the same name; `frontend <port>` and `backend
 <name>` go into the generated section of that name; a bare `backend` goes into every backend; `server $IP ...`
-in a backend adds to every generated server line; all other sections are appended as they are.
+in a backend adds to every generated server line. Sections that match nothing generated nobody asks for here.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Mapping
 
@@ -52,20 +51,3 @@ def merged(own: list[str], generated: Mapping[str, str]) -> list[str]:
     kept = {name: value for name, value in generated.items()
             if not any(line.startswith(name + " ") for line in own)}
     return own + sorted(f"{name} {value}".strip() for name, value in kept.items())
-
-
-def extra(custom: Custom, used: set[str], container_ip: str) -> list[str]:
-    """Sections that match nothing generated. Their wildcard addresses are those of the container only: a real
-    one has a network of its own, here a wildcard would take the port on the whole machine."""
-    lines: list[str] = []
-    for section in sorted(custom.sections):
-        if section.lower() in ("global", "backend", "defaults") or section in used:
-            continue
-        lines.append(section)
-        lines += ["    " + _contained(line, container_ip) for line in custom.sections[section]]
-        lines.append("")
-    return lines
-
-
-def _contained(line: str, container_ip: str) -> str:
-    return re.sub(r"^bind\s+(\*|0\.0\.0\.0)?:", f"bind {container_ip}:", line)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections import defaultdict
-from typing import Any, Protocol
+from typing import Any
 
 from . import scheduler as scheduling
 from .behaviour import Behaviour
@@ -29,25 +29,17 @@ class StartFailed(Exception):
     """A container did not come up, for example because an address is in use."""
 
 
-class Containers(Protocol):
-    """What the data plane offers. Starting and stopping are repeatable."""
-
-    async def start(self, container: Row) -> None: ...
-    async def stop(self, container: Row, graceful: bool = True) -> None: ...
-    async def ports_changed(self, container: Row) -> None: ...
-
-
-class NoDataPlane:
-    """Containers that exist on paper only."""
+class Containers:
+    """Containers that exist on paper only; a data plane has real ones. Starting and stopping are repeatable."""
 
     async def start(self, container: Row) -> None:
-        return None
+        pass
 
     async def stop(self, container: Row, graceful: bool = True) -> None:
-        return None
+        pass
 
     async def ports_changed(self, container: Row) -> None:
-        return None
+        pass
 
 
 class Deployment:
@@ -61,7 +53,6 @@ class Deployment:
         # A service's process and its repair after a lost host must not place containers at the same time.
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._repairs: dict[str, asyncio.Task] = {}
-        self._tasks: set[asyncio.Task] = set()
 
     # What a service has
 
@@ -70,10 +61,6 @@ class Deployment:
         found = [c for c in self.store.find("instance_by_service", service.id)
                  if not c.internal.get("pod") and not c.internal.get("leaving")]
         return sorted(found, key=lambda c: c.num)
-
-    def wanted(self, service: Row) -> int:
-        policy = service["scalePolicy"]
-        return int(policy["min"]) if policy and policy.get("min") else int(service["scale"] or 0)
 
     # Processes
 
@@ -106,17 +93,16 @@ class Deployment:
         container.fields.update(state="removed", removed=now_ms(), healthState=None, ports=[])
         self.store.touch(container)
 
-    async def move(self, service: Row, container: Row, host: Row, overlap: float) -> Row:
-        """Put a container on another host. The old one goes `overlap` seconds after the new one is published."""
+    async def move(self, service: Row, container: Row, host: Row) -> None:
+        """Put a container on another host. The old one goes after the new one is published."""
         if self.scheduler.taken(host, scheduling.wanted_ports(service)):
             raise ValueError(f"{host.id} has a port of {service.name} in use")
         async with self._locks[service.id]:
-            fresh = await self._create(service, host)
+            await self._create(service, host)
             container.internal["leaving"] = True
             self.store.touch(container)
             self.refresh(service)
-        self._later(overlap, self.remove(container))
-        return fresh
+            await self.remove(container)
 
     # Hosts that come and go
 
@@ -137,10 +123,10 @@ class Deployment:
         self.hosts_changed(self.behaviour.host_failure_delay)
 
     def busy(self) -> bool:
-        return bool(self._repairs or self._tasks)
+        return bool(self._repairs)
 
     async def stop(self) -> None:
-        tasks = [*self._repairs.values(), *self._tasks]
+        tasks = list(self._repairs.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -149,7 +135,6 @@ class Deployment:
     # Endpoints and health
 
     def refresh(self, service: Row) -> None:
-        """Renew what the service row says about its containers."""
         containers = self.of(service)
         changes = {"instanceIds": [c.id for c in containers],
                    "healthState": self._health(service, containers)}
@@ -288,7 +273,7 @@ class Deployment:
             raise ProcessFailed(problems[0])
 
     async def _reconcile_scale(self, service: Row) -> None:
-        wanted = self.wanted(service)
+        wanted = int(service["scale"] or 0)
         containers = self.of(service)
         for container in containers[wanted:]:
             await self.remove(container)
@@ -358,18 +343,6 @@ class Deployment:
                     await asyncio.sleep(self.behaviour.retry_wait)
         finally:
             self._repairs.pop(service.id, None)
-
-    def _later(self, delay: float, work: Any) -> None:
-        async def run() -> None:
-            try:
-                await asyncio.sleep(delay)
-            except asyncio.CancelledError:
-                work.close()
-                raise
-            await work
-        task = asyncio.get_running_loop().create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     @staticmethod
     def _list(specs: list[PortSpec]) -> str:

@@ -26,7 +26,6 @@ class Endpoint:
 
     ip: str
     address: str
-    weight: int | None = None
 
     @property
     def name(self) -> str:
@@ -59,7 +58,6 @@ class Bind:
 class Spec:
     rules: list[Rule] = field(default_factory=list)
     container_ip: str = "127.0.0.1"
-    port_offset: int = 0                                         # added to the ports within the container
     binds: dict[int, list[Bind]] = field(default_factory=dict)   # by source port
     has_default_certificate: bool = False
     default_certificate: str = ""                                # its name; the file is <name>.pem
@@ -91,7 +89,6 @@ class _Frontend:
     port: int
     protocol: str
     backends: list[_Backend] = field(default_factory=list)
-    accept_proxy: bool = False
     config: list[str] = field(default_factory=list)
 
     @property
@@ -100,19 +97,16 @@ class _Frontend:
 
 
 def backend_name(port: int, hostname: str, path: str) -> str:
-    """The name of a backend that has none of its own."""
     return re.sub(r"[^A-Za-z0-9]+", "_", f"{port}_{hostname}_{path}")
 
 
 def render(spec: Spec, paths: Paths) -> str:
-    """The whole configuration file."""
     frontends = [f for f in _frontends(spec) if f.protocol in _SUPPORTED]
     custom = custom_config.parse(spec.custom)
-    used = _apply_custom(frontends, custom, spec)
+    _apply_custom(frontends, custom, spec)
     lines = ["global", *_tab(custom_config.merged(custom.lines("global"), _global(paths))), "",
              "defaults", *_tab(custom_config.merged(custom.lines("defaults"), _DEFAULTS)), ""]
-    lines += custom_config.extra(custom, used, spec.container_ip)
-    lines += ["listen default", f"    bind {spec.container_ip}:{_HEALTH_PORT + spec.port_offset}", ""]
+    lines += ["listen default", f"    bind {spec.container_ip}:{_HEALTH_PORT}", ""]
     for frontend in frontends:
         lines += _frontend_lines(frontend, spec, paths)
     written: set[str] = set()
@@ -123,11 +117,6 @@ def render(spec: Spec, paths: Paths) -> str:
                 written.add(backend.name)
                 lines += _backend_lines(backend)
     return "\n".join(lines)
-
-
-def idle(spec: Spec, paths: Paths) -> str:
-    """What runs before the first configuration is accepted: the health check port and nothing else."""
-    return render(Spec(container_ip=spec.container_ip, port_offset=spec.port_offset), paths)
 
 
 # Generated options
@@ -185,12 +174,7 @@ def _frontends(spec: Spec) -> list[_Frontend]:
 
 
 def _host_match(hostname: str) -> tuple[str, str]:
-    if len(hostname) > 2:
-        if hostname.startswith("*"):
-            return hostname[1:], "end"
-        if hostname.endswith("*"):
-            return hostname[:-1], "beg"
-    return hostname, "eq"
+    return (hostname[1:], "end") if hostname.startswith("*") else (hostname, "eq")
 
 
 def _place(backend: _Backend) -> tuple[bool, int, bool, bool]:
@@ -202,23 +186,13 @@ def _place(backend: _Backend) -> tuple[bool, int, bool, bool]:
 # Custom configuration and stickiness
 
 
-def _apply_custom(frontends: list[_Frontend], custom: custom_config.Custom, spec: Spec) -> set[str]:
-    """Fill in what the custom text and the stickiness policy add. Returns the sections that were used."""
-    used: set[str] = set()
+def _apply_custom(frontends: list[_Frontend], custom: custom_config.Custom, spec: Spec) -> None:
     policy = dict(spec.stickiness or {})
     for frontend in frontends:
-        section = f"frontend {frontend.name}"
-        used.add(section)
-        for line in custom.lines(section):
-            if line.lower() == "accept-proxy":
-                frontend.accept_proxy = True
-            else:
-                frontend.config.append(line)
+        frontend.config += custom.lines(f"frontend {frontend.name}")
         sticky = bool(policy.get("mode")) and frontend.protocol in _HTTP
         for backend in frontend.backends:
-            used.add(f"backend {backend.name}")
             _complete(backend, custom, policy if sticky else None)
-    return used
 
 
 def _complete(backend: _Backend, custom: custom_config.Custom, policy: dict[str, Any] | None) -> None:
@@ -234,8 +208,6 @@ def _complete(backend: _Backend, custom: custom_config.Custom, policy: dict[str,
         parts = [options] if options else []
         if policy is not None:
             parts.append(f"cookie {endpoint.name}")
-        if endpoint.weight is not None and endpoint.weight != 1:
-            parts.append(f"weight {endpoint.weight}")
         backend.server_suffix[endpoint.name] = " ".join(parts)
 
 
@@ -256,15 +228,15 @@ def _cookie_line(policy: dict[str, Any]) -> str:
 
 def _frontend_lines(frontend: _Frontend, spec: Spec, paths: Paths) -> list[str]:
     lines = [f"frontend {frontend.name}"]
-    options = " accept-proxy" if frontend.accept_proxy else ""
+    options = ""
     if frontend.protocol in ("https", "tls"):
         if spec.has_default_certificate:
             name = spec.default_certificate.replace(" ", "\\ ")
-            options += f" ssl crt {paths.certificates}/{name}.pem crt {paths.certificates}"
+            options = f" ssl crt {paths.certificates}/{name}.pem crt {paths.certificates}"
         else:
-            options += f" ssl crt {paths.certificates} strict-sni"
+            options = f" ssl crt {paths.certificates} strict-sni"
     binds = spec.binds.get(frontend.port, [])
-    for bind in [Bind(spec.container_ip, frontend.port + spec.port_offset), *binds]:
+    for bind in [Bind(spec.container_ip, frontend.port), *binds]:
         lines.append(f"    bind {bind}{options}")
     lines += _tab(frontend.config)
     mode = "http" if frontend.protocol in _HTTP else "tcp"
@@ -284,8 +256,7 @@ def _routing_lines(backend: _Backend, frontend: _Frontend, binds: list[Bind]) ->
     if backend.host:
         conditions.append(f"{name}_host")
         test = "req_ssl_sni -i" if frontend.protocol == "sni" else \
-            {"eq": "hdr(host) -i", "beg": "hdr_beg(host) -i", "end": "hdr_end(host) -i"}[backend.comparator]
-        # With a port offset clients name the port they really use.
+            {"eq": "hdr(host) -i", "end": "hdr_end(host) -i"}[backend.comparator]
         seen = dict.fromkeys([frontend.port, *(b.port for b in binds)])
         for host in (backend.host, *(f"{backend.host}:{port}" for port in seen)):
             lines.append(f"    acl {name}_host {test} {host}")

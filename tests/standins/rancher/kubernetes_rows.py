@@ -23,13 +23,6 @@ class Pod:
     state: str = "running"
     ports: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def parse(cls, value: Any) -> "Pod":
-        if isinstance(value, str):
-            return cls(value)
-        return cls(value["ip"], value.get("host"), value.get("state", "running"),
-                   dict(value.get("ports", {})))
-
 
 def selector_text(selector: dict[str, str] | None, namespace: str) -> str | None:
     """A Service's selector as the container selector that the agent makes of it; None without a selector."""

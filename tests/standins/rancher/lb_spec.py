@@ -16,9 +16,8 @@ _TARGET_LABEL = "io.rancher.lb_service.target"
 
 
 class SpecBuilder:
-    def __init__(self, store: Store, port_offset: int = 0):
+    def __init__(self, store: Store):
         self.store = store
-        self.port_offset = port_offset
 
     def build(self, container: Row, service: Row) -> Spec:
         config = service["lbConfig"] or {}
@@ -26,7 +25,7 @@ class SpecBuilder:
         default = self.store.get("certificate", certificate_id)
         return Spec(
             rules=self._rules(container, service, config.get("portRules") or []),
-            container_ip=container["primaryIpAddress"], port_offset=self.port_offset,
+            container_ip=container["primaryIpAddress"],
             binds=self._binds(container),
             has_default_certificate=bool(certificate_id),
             default_certificate=default.name if default is not None and default.live else "",
@@ -45,22 +44,22 @@ class SpecBuilder:
                 files[f"{row.name}.pem"] = f"{row['key']}\n{row['cert']}\n{row['certChain'] or ''}"
         return files
 
-    def listening(self, container: Row) -> list[tuple[PortSpec, str, int]]:
-        """Published ports of a container with the address and port that really listen for them."""
+    def listening(self, container: Row) -> list[tuple[PortSpec, str]]:
+        """Published ports of a container with their address."""
         host = self.store.get("host", container["hostId"])
         if host is None:
             return []
         found = []
         for port in ports.parse_all(container["ports"]):
             address = port.ip if port.ip and port.ip != "0.0.0.0" else host["agentIpAddress"]
-            found.append((port, address, port.public + self.port_offset))
+            found.append((port, address))
         return found
 
     def _binds(self, container: Row) -> dict[int, list[Bind]]:
         binds: dict[int, list[Bind]] = {}
-        for port, address, real_port in self.listening(container):
+        for port, address in self.listening(container):
             if port.protocol == "tcp":
-                binds.setdefault(port.private, []).append(Bind(address, real_port))
+                binds.setdefault(port.private, []).append(Bind(address, port.public))
         return binds
 
     def _rules(self, container: Row, service: Row, rules: list[dict[str, Any]]) -> list[Rule]:
@@ -77,18 +76,15 @@ class SpecBuilder:
         return found
 
     def _endpoints(self, container: Row, service: Row, target: Row, rule: dict[str, Any]) -> list[Endpoint]:
-        port, weight = rule["targetPort"], rule.get("weight")
+        port = rule["targetPort"]
         preference = ((service["launchConfig"] or {}).get("labels") or {}).get(_TARGET_LABEL, "any")
         near: list[Endpoint] = []
         far: list[Endpoint] = []
         for pod in self.store.find("instance_by_service", target.id):
             if pod.state not in _SERVING or not pod["primaryIpAddress"]:
                 continue
-            endpoint = self._endpoint(pod["primaryIpAddress"], port, weight, pod.internal.get("ports", {}))
+            ip = pod["primaryIpAddress"]
+            endpoint = Endpoint(ip, pod.internal.get("ports", {}).get(str(port)) or f"{ip}:{port}")
             local = preference == "any" or pod["hostId"] == container["hostId"]
             (near if local else far).append(endpoint)
         return near or (far if preference == "prefer-local" else [])
-
-    def _endpoint(self, ip: str, port: int, weight: int | None, translated: dict[str, str]) -> Endpoint:
-        address = translated.get(str(port)) or f"{ip}:{port}"
-        return Endpoint(ip, address, weight)

@@ -12,7 +12,6 @@ import socket
 from typing import Container
 
 _FIRST_CONTAINER_NET = 128
-_HOSTS_MAX = 99
 
 
 class Network:
@@ -22,8 +21,6 @@ class Network:
         self._next = 0
 
     def host_address(self, number: int) -> str:
-        if not 1 <= number <= _HOSTS_MAX:
-            raise ValueError(f"host numbers go from 1 to {_HOSTS_MAX}")
         return f"{self.prefix}.{number}.1"
 
     def container_address(self, taken: Container[str]) -> str:

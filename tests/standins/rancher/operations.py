@@ -40,8 +40,6 @@ class Caller:
 
 @dataclass
 class Outcome:
-    """What came of a request: the row to show, the status, and whether anything was changed."""
-
     row: Row
     status: int
     changed: bool

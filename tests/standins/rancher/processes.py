@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from . import ports, states
+from . import ports
 from .behaviour import Behaviour
 from .deployment import Deployment
 from .engine import Engine, ProcessWaiting
@@ -14,7 +14,6 @@ from .store import Row, Store, rule_targets
 
 _RULE_KEYS = ("backendName", "environment", "hostname", "path", "priority", "protocol", "region", "selector",
               "serviceId", "sourcePort", "targetPort", "weight")
-TARGET_WAIT_S = 45.0  # an activation waits so long for busy targets, then it is tried again
 _LB_KEYS = ("certificateIds", "config", "defaultCertificateId", "stickinessPolicy")
 
 
@@ -44,7 +43,6 @@ class Processes:
             self.engine.start(service, "activate")
 
     async def service_activate(self, service: Row) -> None:
-        await self._wait_for_targets(service)
         await self.deployment.reconcile(service)
         self._count(service)
 
@@ -64,7 +62,6 @@ class Processes:
         self.strip_rules(service)
 
     def relink(self, service: Row) -> None:
-        """Derive linkedServices of a load balancer from its port rules."""
         if service.type != "loadBalancerService":
             return
         linked: dict[str, str] = {}
@@ -114,16 +111,3 @@ class Processes:
     def _count(self, service: Row) -> None:
         service["currentScale"] = len(self.deployment.of(service))
         self.store.touch(service)
-
-    async def _wait_for_targets(self, service: Row) -> None:
-        """Targets in a transitional state hold up the load balancers that use them."""
-        clock = asyncio.get_running_loop().time
-        start = clock()
-        while True:
-            busy = [t for t in (self.store.get("service", i) for i in rule_targets(service))
-                    if t is not None and t.id != service.id and t.state in states.TRANSITIONAL]
-            if not busy:
-                return
-            if clock() - start >= TARGET_WAIT_S:
-                raise ProcessWaiting(f"Timeout waiting for {busy[0].name} to leave the state {busy[0].state}")
-            await asyncio.sleep(0.02)

@@ -122,7 +122,6 @@ class Renderer:
 
 
 def setting_row(store: Store, name: str, value: str) -> Row:
-    """Create or change a setting."""
     row = store.get("setting", name)
     if row is None:
         return store.add("activeSetting", {"name": name, "value": value, "activeValue": value, "inDb": False,

@@ -295,21 +295,8 @@ def readable(spec: Field, role: str) -> bool:
     return role in spec.readers if spec.readers else "r" in spec.perm
 
 
-def _field_schema(spec: Field) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "type": spec.type, "create": "c" in spec.perm, "update": "u" in spec.perm, "nullable": spec.nullable,
-        "required": spec.required, "default": spec.default,
-    }
-    for name, value in (("options", list(spec.options) or None), ("min", spec.min), ("max", spec.max),
-                        ("minLength", spec.min_length), ("maxLength", spec.max_length)):
-        if value is not None:
-            described[name] = value
-    return described
-
-
 def describe(type_id: str, prefix: str) -> dict[str, Any]:
-    """The schema resource of a type, as clients read it during discovery. `prefix` is the URL before the
-    plural."""
+    """The schema resource of a type; of its fields the names alone. `prefix` is the URL before the plural."""
     kind = TYPES.get(type_id) or NESTED[type_id]
     links = {"self": f"{prefix}/schemas/{type_id}"}
     if type_id in LISTED:
@@ -319,19 +306,7 @@ def describe(type_id: str, prefix: str) -> dict[str, Any]:
         "pluralName": kind.plural,
         "resourceMethods": list(kind.resource_methods) if type_id in LISTED else [],
         "collectionMethods": list(kind.collection_methods) if type_id in LISTED else [],
-        "resourceFields": {name: _field_schema(spec) for name, spec in kind.fields.items()},
+        "resourceFields": {name: {"type": spec.type} for name, spec in kind.fields.items()},
         "resourceActions": {name: {"input": None, "output": type_id} for name in kind.actions},
-        "collectionActions": {}, "collectionFields": {},
-        "collectionFilters": {name: {"modifiers": modifiers(spec)} for name, spec in kind.fields.items()
-                              if spec.filterable},
-        "includeableLinks": list(kind.links),
+        "collectionActions": {}, "collectionFields": {}, "collectionFilters": {}, "includeableLinks": list(kind.links),
     }
-
-
-def modifiers(spec: Field) -> list[str]:
-    """Filter operators of a field: ids, enums and booleans know only equality and null."""
-    if spec.type in ("boolean", "enum") or spec.type.startswith("reference["):
-        return ["eq", "ne", "null", "notnull"]
-    if spec.type in ("int", "date"):
-        return ["eq", "ne", "lt", "lte", "gt", "gte", "null", "notnull"]
-    return ["eq", "ne", "lt", "lte", "gt", "gte", "prefix", "like", "notlike", "null", "notnull"]

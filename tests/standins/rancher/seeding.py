@@ -53,7 +53,6 @@ class Seeding:
         return rows
 
     def bulk(self, count: int) -> list[Row]:
-        """Services, and an adopted balancer for each."""
         items = []
         for number in range(1, count + 1):
             uid, name = f"00000000-0000-4000-8000-{number:012d}", f"svc-{number:05d}"
@@ -64,7 +63,6 @@ class Seeding:
     # Inside
 
     def _stack(self) -> Row:
-        """The controller's stack, made active at once when missing."""
         for row in self.store.find("stack_by_name", (self.project, STACK_NAME)):
             return row
         return self.store.add("stack", {

@@ -61,9 +61,6 @@ RESUME = {
     "certificate": {"activating": "create", "updating-active": "update", "removing": "remove"},
 }
 
-# A target in one of these holds up the activation of the load balancers that use it.
-TRANSITIONAL = frozenset(RESUME["service"])
-
 # An LB container does not use a target service in one of these.
 NOT_SERVING = frozenset(("inactive", "deactivating", "removing", "removed"))
 

@@ -63,12 +63,8 @@ class Row:
         """Not yet stamped as removed: a row in `removing` is still live."""
         return self.fields.get("removed") is None
 
-    def __repr__(self) -> str:
-        return f"<{self.type} {self.id} {self.name!r} {self.state}>"
-
 
 def rule_targets(row: Row) -> set[str]:
-    """Ids of the services that a load balancer's port rules point at."""
     rules = (row["lbConfig"] or {}).get("portRules") or []
     return {rule["serviceId"] for rule in rules if rule.get("serviceId")}
 
@@ -159,13 +155,12 @@ class Store:
         self.touch(row)
         return row
 
-    def touch(self, row: Row, announce: bool = True) -> None:
+    def touch(self, row: Row) -> None:
         """A row was changed: renew indexes and caches, and tell the listeners."""
         row.cache.clear()
         self._reindex(row)
-        if announce:
-            for listener in self.listeners:
-                listener(row)
+        for listener in self.listeners:
+            listener(row)
 
     def drop(self, row: Row) -> None:
         """Forget a row altogether, as the server's clean-up does with removed ones."""

@@ -21,16 +21,8 @@ from .operations import Caller
 from .resources import Renderer, Urls
 from .store import Row, Store
 
-MODES = {
-    "normal": "pings and change messages",
-    "off": "an upgrade is answered 404",
-    "silent": "the upgrade succeeds, then nothing is ever sent, not even pongs",
-    "pings-only": "pings, but never a change, as for a plain agent account",
-    "cut": "the connection is reset right after the upgrade",
-    "garbage": "every change is announced by a text frame that is no JSON",
-    "binary-garbage": "every change is announced by bytes that are no websocket frame",
-    "huge": "every change is announced by a text frame of several megabytes",
-}
+# README.md says what they do.
+MODES = ("normal", "off", "silent", "pings-only", "cut", "garbage", "binary-garbage", "huge")
 PING_INTERVAL_S = 5.0
 _HUGE = 8 * 1024 * 1024
 _NAMES = re.compile(r"[*._0-9a-zA-Z;=]+")
@@ -44,7 +36,6 @@ class Subscriber:
     urls: Urls
     caller: Caller
     queue: asyncio.Queue = field(default_factory=asyncio.Queue)
-    overflow: bool = False
 
     def wants(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, wanted.split(";")[0]) for wanted in self.names)
@@ -84,7 +75,7 @@ class Subscriptions:
             if subscriber.wants("resource.change") and self.mode != "pings-only":
                 for row in batch:
                     if row["accountId"] in (None, subscriber.caller.project):
-                        self._put(subscriber, self._message(subscriber, row))
+                        subscriber.queue.put_nowait(self._message(subscriber, row))
 
     def _message(self, subscriber: Subscriber, row: Row) -> str | bytes:
         if self.mode == "garbage":
@@ -100,15 +91,6 @@ class Subscriptions:
         """A message; unlike an answer it has slashes as they are."""
         head = dumps({"id": str(uuid.uuid4()), "name": name, "resourceId": resource_id, "resourceType": resource_type})
         return f'{head[:-1]},"data":{data},"time":{int(time.time() * 1000)}}}'.replace("\\/", "/")
-
-    def _put(self, subscriber: Subscriber, message: str | bytes) -> None:
-        if subscriber.queue.qsize() >= self.behaviour.subscriber_queue:
-            # Too slow a reader is cut off; what it missed is not kept.
-            subscriber.overflow = True
-            subscriber.transport.abort()
-            self.subscribers.discard(subscriber)
-            return
-        subscriber.queue.put_nowait(message)
 
     # Connections
 
@@ -147,7 +129,7 @@ class Subscriptions:
         while True:
             await asyncio.sleep(PING_INTERVAL_S)
             if self.mode != "silent":
-                self._put(subscriber, self._frame("ping", None, None, '{"options":{},"resources":[]}'))
+                subscriber.queue.put_nowait(self._frame("ping", None, None, '{"options":{},"resources":[]}'))
 
     async def _writer(self, subscriber: Subscriber) -> None:
         while True:
@@ -172,21 +154,15 @@ class Subscriptions:
             raise ValueError(f"mode must be one of {', '.join(MODES)}")
         self.mode = mode
 
-    def cut(self) -> int:
-        """Reset all connections."""
-        cut = list(self.subscribers)
-        for subscriber in cut:
+    def cut(self) -> None:
+        for subscriber in self.subscribers:
             subscriber.transport.abort()
-        return len(cut)
 
-    async def logout(self) -> int:
-        """Say that access has changed, and close."""
-        leaving = list(self.subscribers)
-        for subscriber in leaving:
+    async def logout(self) -> None:
+        for subscriber in list(self.subscribers):
             with contextlib.suppress(Exception):
                 await subscriber.socket.send_str(dumps({"name": "logout"}))
                 await subscriber.socket.close()
-        return len(leaving)
 
     def describe(self) -> dict[str, Any]:
         return {"mode": self.mode, "subscribers": len(self.subscribers), "total": self.total}

@@ -23,7 +23,6 @@ class Target:
     query: list[tuple[str, str]] = field(default_factory=list)
 
     def value(self, name: str) -> str | None:
-        """The last value of a query parameter."""
         return next((v for k, v in reversed(self.query) if k == name), None)
 
 
@@ -68,4 +67,3 @@ def _resource(target: Target, parts: list[str]) -> None:
     if len(parts) > 2:
         target.link = parts[2].lower()
     target.action = target.value("action")
-

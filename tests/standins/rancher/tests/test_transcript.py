@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from lib.provider_bench import FAST
+from standins.rancher.client import RancherStandin
 from standins.rancher.transcript import Exchange, Ids, Transcript, differences, shape_of
-
-from .conftest import FAST, Rancher
 
 AT_LEAST = 275
 
@@ -22,7 +22,7 @@ AT_LEAST = 275
 class Replay:
     """Sends the exchanges in their order, with the ids that the stand-in gives."""
 
-    def __init__(self, rancher: Rancher, transcript: Transcript):
+    def __init__(self, rancher: RancherStandin, transcript: Transcript):
         self.rancher = rancher
         self.address = urllib.parse.urlsplit(rancher.url).netloc
         self.transcript = transcript
@@ -87,11 +87,10 @@ class Replay:
 
 @pytest.fixture(scope="module")
 def outcome() -> dict[str, list[str]]:
-    """Each exchange's differences."""
     transcript = Transcript()
     found: dict[str, list[str]] = collections.defaultdict(list)
     # Containers of the recorded server's simulated hosts never became healthy.
-    with Rancher(dataplane=False, hosts=3, settings={**FAST, "health_checks": False}) as rancher:
+    with RancherStandin(dataplane=False, hosts=3, settings={**FAST, "health_checks": False}) as rancher:
         replay = Replay(rancher, transcript)
         replay.begin()
         following = [*transcript.exchanges[1:], None]
@@ -111,3 +110,21 @@ def test_answers_are_those_of_the_real_server(outcome: dict[str, list[str]]) -> 
     differing = {name: differs for name, differs in outcome.items() if differs}
     report = "\n".join(f"{name}\n    " + "\n    ".join(differs) for name, differs in differing.items())
     assert len(outcome) - len(differing) >= AT_LEAST, report
+
+
+def test_seeded_rows_equal_those_made_by_requests() -> None:
+    with RancherStandin(dataplane=False, settings=FAST) as rancher:
+        rancher.control("seed", count=1)
+        seeded = rancher.rows("loadBalancerService")[0]
+        rule = {"hostname": "h00001.example.com", "path": "/p", "protocol": "http", "sourcePort": 80, "targetPort": 8080,
+                "serviceId": rancher.rows("kubernetesService")[0]["id"]}
+        launch = {"imageUuid": seeded["launchConfig"]["imageUuid"], "ports": ["80:80"], "labels": {}}
+        wanted = {"name": "made", "stackId": seeded["stackId"], "launchConfig": launch, "lbConfig": {"portRules": [rule]}}
+        made = rancher.api("POST", "loadbalancerservices", wanted).json
+        rancher.settle()
+        rancher.api("POST", f"loadbalancerservices/{made['id']}?action=activate")
+        rancher.settle()
+        made = rancher.balancer("made")
+    assert set(seeded) == set(made)
+    assert {k for k in seeded if seeded[k] != made[k]} <= {
+        "id", "name", "externalId", "links", "actions", "uuid", "created", "createdTS", "instanceIds", "publicEndpoints"}
