@@ -54,9 +54,12 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	SEND(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
-		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-		server->weight, sort->server, slot->words != NULL ? slot->words : "");
+	/* It does not look at default-server. */
+	SEND(engine, WHAT_ADD_SERVER,
+		"add server %s/%s %s%s%s:%u weight %u pool-purge-delay %ds pool-low-conn %d%s%s",
+		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
+		server->port, server->weight, RENDER_IDLE_LOOK_S, RENDER_IDLE_COUNT, sort->server,
+		slot->words != NULL ? slot->words : "");
 	/* HAProxy 2.6 gives an added server its cookie only with this; stickiness depends on it. */
 	if (sort->is_sticky)
 		SEND(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
