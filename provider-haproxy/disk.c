@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/render.h"
 #include "provider-proxy/checksum.h"
 
@@ -104,6 +105,20 @@ char *disk_group_path(const struct disk *disk, size_t number)
 	char name[64];
 	snprintf(name, sizeof(name), "haproxy.d/slots-%05zu.cfg", number);
 	return local_path(disk->local, name);
+}
+
+int disk_write_script(const struct disk *disk, const char **ret_problem)
+{
+	struct buf content;
+	char *path = local_path(disk->local, LUA_OFF_FILE);
+	buf_init(&content, RENDER_LEN_MAX);
+	int err = 0;
+	*ret_problem = checksum_read(path, &content);
+	if (*ret_problem != NULL || !str_eq(buf_str(&content), lua_off_script()))
+		err = checksum_write(path, lua_off_script(), 0600);
+	buf_fini(&content);
+	free(path);
+	return err;
 }
 
 int disk_write_group(const struct disk *disk, struct group *group)

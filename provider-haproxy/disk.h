@@ -14,6 +14,8 @@ struct disk *disk_new(const struct local_options *options, struct local *local,
 void disk_free(struct disk *disk);
 
 int disk_make_folders(const struct disk *disk);
+/* The script of lua_off.h, if it is not there; *ret_problem then says what was wrong, else NULL. */
+int disk_write_script(const struct disk *disk, const char **ret_problem);
 int disk_write_group(const struct disk *disk, struct group *group);
 /* To be freed by the caller. */
 char *disk_group_path(const struct disk *disk, size_t number);

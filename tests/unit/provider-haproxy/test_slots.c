@@ -290,7 +290,7 @@ static void common_slots_shrink(void **state)
 	look(SLOTS_IDLE_LOOKS);
 	assert_true(slots_release_idle(&slots) > 8);
 	assert_in_range(
-		plain->slot_count, 100 + 50 + SLOTS_PER_GROUP, 100 + 50 + 2 * SLOTS_PER_GROUP);
+		plain->slot_count, 100 + 12 + SLOTS_PER_GROUP, 100 + 12 + 2 * SLOTS_PER_GROUP);
 	plain->least = 10000;
 	assert_int_equal(slots_release_idle(&slots), 0);
 }
