@@ -148,8 +148,22 @@ static void delete_server(struct engine *engine, struct slot *slot, struct serve
 	SEND(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
 }
 
+/* A request that ended after its endpoint had left has left an idle connection, which keeps the server. HAProxy closes these when maintenance begins;
+ * a server that is busy for long, perhaps with a WebSocket, is put through that ever more rarely. */
+static void close_idle(struct engine *engine, struct slot *slot, struct server *server)
+{
+	bool is_turn = (server->retries & (server->retries + 1)) == 0;
+	server->retries++;
+	if (!is_turn)
+		return;
+	SEND(engine, WHAT_FOLLOWS, "set server %s/%s state drain", slot->name, server->name);
+	SEND(engine, WHAT_FOLLOWS, "set server %s/%s state maint", slot->name, server->name);
+}
+
 static void retire_server(struct engine *engine, struct slot *slot, struct server *server)
 {
+	if (server->has == SERVER_MAINTENANCE)
+		close_idle(engine, slot, server);
 	if (server->has == SERVER_READY)
 		SEND(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name, server->name);
 	if (server->has != SERVER_ABSENT) {

@@ -209,6 +209,7 @@ void slots_want_server(struct slots *slots, struct slot *slot, const struct chec
 	struct server *server = find_or_add(slot, name, ip, port);
 	server->is_wanted = true;
 	server->is_busy = false;
+	server->retries = 0;
 	server->weight = is_active ? SERVER_WEIGHT : 0;
 }
 

@@ -67,6 +67,7 @@ struct server {
 	bool is_refused;  /* HAProxy does not take it */
 	bool is_deleting; /* it was asked to delete it */
 	bool is_busy;     /* it cannot yet, because of running connections */
+	unsigned retries; /* of deleting it */
 	uint16_t weight;  /* wanted: SERVER_WEIGHT, or 0 while it only drains */
 	uint16_t has_weight;
 	enum server_state has;
