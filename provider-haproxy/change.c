@@ -239,7 +239,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	}
 	int err = staged_install(engine);
 	if (err == 0)
-		err = flush_files(engine);
+		err = flush_all(engine);
 	if (err != 0) {
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;

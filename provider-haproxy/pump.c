@@ -256,7 +256,9 @@ static void on_server_refused(struct engine *engine, const char *command)
 		return;
 	server->is_refused = true;
 	server->has = SERVER_ABSENT;
+	/* HAProxy would not start with it. */
 	slots_touch(slot);
+	disk_want_flush(engine->disk);
 	slots_settle(&engine->slots, slot);
 }
 
@@ -271,7 +273,8 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 		return false;
 	if (str_starts_with(key, STR("pool:"))) {
 		const struct slot *slot = slots_by_name(&engine->slots, value);
-		return slot == NULL || !is_live(engine, slot);
+		/* Until its file is written, a start from the files would lead to the endpoints of the pool that had it. */
+		return slot == NULL || !is_live(engine, slot) || slot->is_left;
 	}
 	if (!name_is_one(NAME_POOL, value))
 		return false;

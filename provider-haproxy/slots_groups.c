@@ -81,7 +81,7 @@ static struct group *make_group(
 	struct group *group = xcalloc(1, sizeof(*group) + size * sizeof(struct slot));
 	group->number = number;
 	group->sort = sort;
-	group->is_changed = true;
+	group->is_changed = group->is_due = true;
 	group->size = size;
 	slots->layout_changes++;
 	if (sort == NULL) {
