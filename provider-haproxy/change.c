@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Changes that need a start or a reload are written into the folder `staged`, checked there by `haproxy -c`, moved into place, and loaded.
- * Files in use are not touched before the check.
+ * Files in use are not touched before the check. The very first start goes without it.
  */
 #include "provider-haproxy/change.h"
 
@@ -39,6 +39,7 @@ struct change {
 	struct pace pace;     /* of reloads */
 	ev_timer next_reload; /* the earliest time of the next one */
 	unsigned left_out;    /* certificates left out so far */
+	bool is_unchecked; /* it was started from files that no check has seen, and has not answered */
 };
 
 bool change_is_needed(const struct engine *engine)
@@ -51,6 +52,7 @@ bool change_is_needed(const struct engine *engine)
 	 * see engine.c. */
 	if (is_down)
 		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
+		       engine->change->is_unchecked ||
 		       (engine->deaths > 1 && !binds_are_unsettled(engine->binds));
 	const char *running = connection_running(engine->connection);
 	if (!connection_is_ready(engine->connection))
@@ -228,15 +230,8 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	free(text);
 }
 
-static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
+static void install(struct engine *engine)
 {
-	struct engine *engine = ctx;
-	engine->change->check = NULL;
-	if (outcome != COMMAND_SUCCEEDED) {
-		on_refused(engine, outcome, output);
-		engine_wake(engine);
-		return;
-	}
 	int err = staged_install(engine);
 	if (err == 0)
 		err = flush_all(engine);
@@ -244,9 +239,22 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;
 	}
-	engine->change->left_out = 0;
 	start_or_reload(engine);
 	engine_wake(engine);
+}
+
+static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
+{
+	struct engine *engine = ctx;
+	engine->change->check = NULL;
+	engine->change->is_unchecked = false;
+	if (outcome != COMMAND_SUCCEEDED) {
+		on_refused(engine, outcome, output);
+		engine_wake(engine);
+		return;
+	}
+	engine->change->left_out = 0;
+	install(engine);
 }
 
 /* Uses the program that serves, wherever that is; with --socket we assume that it is installed here. */
@@ -269,6 +277,19 @@ static bool is_offline_now(const struct engine *engine)
 {
 	return engine->proxy != NULL ? !proxy_is_up(engine->proxy)
 				     : connection_state(engine->connection) == CONNECTION_DOWN;
+}
+
+/* Nothing is served, and there is no older state to lose: a check would read the same files that HAProxy then reads once more. If it does
+ * not come, they are checked, which tells what to leave out. */
+static bool may_start_unchecked(const struct engine *engine)
+{
+	return engine->proxy != NULL && !proxy_is_up(engine->proxy) && engine->deaths == 0 &&
+	       buf_len(&engine->installed) == 0;
+}
+
+void change_on_answer(struct engine *engine)
+{
+	engine->change->is_unchecked = false;
 }
 
 bool change_may_begin(struct engine *engine)
@@ -304,7 +325,12 @@ void change_begin(struct engine *engine)
 		return;
 	}
 	disk_worked(engine->disk);
-	start_check(engine);
+	if (may_start_unchecked(engine)) {
+		engine->change->is_unchecked = true;
+		install(engine);
+	} else {
+		start_check(engine);
+	}
 }
 
 bool change_is_under_way(const struct engine *engine)

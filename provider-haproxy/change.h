@@ -8,6 +8,8 @@ bool change_is_needed(const struct engine *engine);
 /* Whether the change may begin now: reloads are rate-limited. If not, the engine is woken when it may. */
 bool change_may_begin(struct engine *engine);
 void change_begin(struct engine *engine);
+/* HAProxy has answered: it can read its files. */
+void change_on_answer(struct engine *engine);
 /* The change has ended: `worker` is the new worker that answers; 0: none came. */
 void change_on_worker(struct engine *engine, long worker);
 /* A check or a reload is in progress. */

@@ -84,6 +84,7 @@ static void on_greeting(void *ctx, bool is_other)
 		probe_set_proxy(engine->probe, true);
 	probe_control_answered(engine->probe);
 	engine->deaths = 0;
+	change_on_answer(engine);
 	if (engine->proxy != NULL)
 		proxy_is_well(engine->proxy);
 	if (change_is_reloading(engine))

@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import threading
 
 import pytest
@@ -415,6 +416,44 @@ def test_one_bad_certificate_hurts_itself_alone():
         proxy.apply(certificate("a", renewed, "a.test"))
         assert proxy.request("a.test", tls=True).certificate == renewed.der
         assert proxy.translator.notices("sluice") == {}
+
+
+def test_the_first_start_with_bad_certificates():
+    """HAProxy is started at once, and only when it does not come its configuration is checked, which tells which to leave out."""
+    good, other, wrong = self_signed("a.test"), self_signed("b.test"), self_signed("c.test")
+    wrong.key = other.key
+    with Backend("pod") as pod, HAProxy() as proxy:
+        proxy.send(certificate("default", self_signed("default.test")), certificate("a", good, "a.test"), certificate("b", other, "b.test"),
+                   certificate("c", wrong, "c.test"), certificate("d", wrong, "d.test"), pool("web", pod), host("", ("/", "web")),
+                   proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.wait_applied()
+        assert proxy.request("a.test", tls=True).certificate == good.der
+        assert proxy.request("b.test", tls=True).certificate == other.der
+        refused = " ".join(notice["message"] for notice in proxy.translator.status("sluice")["notices"])
+        assert "default/c:" in refused and "default/d:" in refused
+        proxy.apply(certificate("c", self_signed("c.test"), "c.test"), certificate("d", self_signed("d.test"), "d.test"))
+        assert proxy.translator.notices("sluice") == {}
+
+
+def test_the_first_start_is_not_checked():
+    """It would read everything twice; with nothing served there is nothing to lose. What comes later is checked before it replaces what serves."""
+    with Backend("pod") as pod, HAProxy(start=False) as proxy:
+        program, checks = proxy.folder / "haproxy", proxy.state_dir / "checks"
+        program.write_text(f"""#!/bin/sh
+[ "$1" = -c ] && echo check >>{checks}
+exec {shutil.which("haproxy")} "$@"
+""")
+        program.chmod(0o755)
+        proxy.provider.arguments += ["--haproxy", str(program)]
+        proxy.start()
+        proxy.send(pool("web", pod), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        assert proxy.reached("web.test") == "pod" and not checks.exists()
+        proxy.send(proxy.balancer(listeners=[{"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}]))
+        proxy.apply()
+        assert checks.read_text() == "check\n" and proxy.provider.events("reloaded")
 
 
 def test_certificates_that_come_and_go():
