@@ -234,7 +234,7 @@ static void install(struct engine *engine)
 {
 	int err = staged_install(engine);
 	if (err == 0)
-		err = flush_files(engine);
+		err = flush_all(engine);
 	if (err != 0) {
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;

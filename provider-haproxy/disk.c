@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/render.h"
 #include "provider-proxy/checksum.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 static const double flush_after_s = 0.05;
+static const double flush_late_s = DISK_LATE_S;
 static const double disk_retry_s = 1;
 
 struct disk {
@@ -20,7 +22,9 @@ struct disk {
 	int error;
 	bool is_flush_needed;
 	ev_timer due;
+	ev_timer late;
 	void (*on_due)(void *ctx);
+	void (*on_late)(void *ctx);
 	void *ctx;
 };
 
@@ -66,6 +70,14 @@ void disk_want_flush(struct disk *disk)
 		flush_after(disk, flush_after_s);
 }
 
+void disk_want_late_flush(struct disk *disk)
+{
+	if (ev_is_active(&disk->late))
+		return;
+	ev_timer_set(&disk->late, flush_late_s, 0.);
+	ev_timer_start(local_loop(disk->local), &disk->late);
+}
+
 bool disk_is_flush_needed(const struct disk *disk)
 {
 	return disk->is_flush_needed;
@@ -106,6 +118,20 @@ char *disk_group_path(const struct disk *disk, size_t number)
 	return local_path(disk->local, name);
 }
 
+int disk_write_script(const struct disk *disk, const char **ret_problem)
+{
+	struct buf content;
+	char *path = local_path(disk->local, LUA_OFF_FILE);
+	buf_init(&content, RENDER_LEN_MAX);
+	int err = 0;
+	*ret_problem = checksum_read(path, &content);
+	if (*ret_problem != NULL || !str_eq(buf_str(&content), lua_off_script()))
+		err = checksum_write(path, lua_off_script(), 0600);
+	buf_fini(&content);
+	free(path);
+	return err;
+}
+
 int disk_write_group(const struct disk *disk, struct group *group)
 {
 	struct buf content;
@@ -114,7 +140,7 @@ int disk_write_group(const struct disk *disk, struct group *group)
 	render_group(&content, group);
 	int err = checksum_write(path, buf_str(&content), 0600);
 	if (err == 0)
-		group->is_changed = false;
+		slots_group_written(group);
 	buf_fini(&content);
 	free(path);
 	return err;
@@ -163,6 +189,12 @@ void disk_remove_former(const struct disk *disk, const char *proxy_dir)
 	free(log_file);
 }
 
+static void on_late_timer(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct disk *disk = watcher->data;
+	disk->on_late(disk->ctx);
+}
+
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct disk *disk = watcher->data;
@@ -170,16 +202,19 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 }
 
 struct disk *disk_new(const struct local_options *options, struct local *local,
-	void (*on_due)(void *ctx), void *ctx, char **ret_problem)
+	void (*on_due)(void *ctx), void (*on_late)(void *ctx), void *ctx, char **ret_problem)
 {
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
 	struct disk *disk = xcalloc(1, sizeof(*disk));
 	disk->options = options;
 	disk->local = local;
 	disk->on_due = on_due;
+	disk->on_late = on_late;
 	disk->ctx = ctx;
 	ev_init(&disk->due, on_timer);
 	disk->due.data = disk;
+	ev_init(&disk->late, on_late_timer);
+	disk->late.data = disk;
 	int err = disk_make_folders(disk);
 	if (err != 0) {
 		*ret_problem = xasprintf(
@@ -198,6 +233,7 @@ struct disk *disk_new(const struct local_options *options, struct local *local,
 void disk_free(struct disk *disk)
 {
 	ev_timer_stop(local_loop(disk->local), &disk->due);
+	ev_timer_stop(local_loop(disk->local), &disk->late);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
 		rowfile_free(disk->maps[table]);
 	free(disk);

@@ -6,14 +6,19 @@
 #include "provider-proxy/local.h"
 #include "provider-proxy/rowfile.h"
 
+/* Endpoints and weights are in HAProxy at once, and on the disk within this time. */
+enum { DISK_LATE_S = 10 };
+
 struct disk;
 
 /* Makes the folders; NULL and *ret_problem in words (allocated) when that fails. `on_due`: the files are to be written now. */
 struct disk *disk_new(const struct local_options *options, struct local *local,
-	void (*on_due)(void *ctx), void *ctx, char **ret_problem);
+	void (*on_due)(void *ctx), void (*on_late)(void *ctx), void *ctx, char **ret_problem);
 void disk_free(struct disk *disk);
 
 int disk_make_folders(const struct disk *disk);
+/* The script of lua_off.h, if it is not there; *ret_problem then says what was wrong, else NULL. */
+int disk_write_script(const struct disk *disk, const char **ret_problem);
 int disk_write_group(const struct disk *disk, struct group *group);
 /* To be freed by the caller. */
 char *disk_group_path(const struct disk *disk, size_t number);
@@ -29,6 +34,8 @@ bool disk_has_proxy_folder(const struct disk *disk);
 
 /* The files are to be written soon, see flush.h. */
 void disk_want_flush(struct disk *disk);
+/* Within DISK_LATE_S: then comes `on_late`. */
+void disk_want_late_flush(struct disk *disk);
 bool disk_is_flush_needed(const struct disk *disk);
 /* All files are written. */
 void disk_flushed(struct disk *disk);

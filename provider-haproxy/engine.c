@@ -123,15 +123,20 @@ static void on_change(struct engine *engine, const struct state_change *change)
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct engine *engine = ctx;
-	for (size_t i = 0; i < commit->change_count; i++)
+	bool is_due = commit->is_snapshot;
+	for (size_t i = 0; i < commit->change_count; i++) {
 		on_change(engine, &commit->changes[i]);
+		/* What becomes of a pool may wait. */
+		is_due = is_due || object_kind(commit->changes[i].object) != LB_POOL;
+	}
 	if (commit->is_snapshot) {
 		slots_end_reserving(&engine->slots);
 		trust_files_forget_others(&engine->trust);
 		binds_set_stale(engine->binds);
 	}
 	binds_on_commit(engine->binds, buf_str(&engine->installed));
-	disk_want_flush(engine->disk);
+	if (is_due)
+		disk_want_flush(engine->disk);
 	engine_wake(engine);
 }
 
@@ -202,7 +207,8 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	engine->disk = disk_new(&config->local, engine->local, flush_on_due, engine, ret_problem);
+	engine->disk = disk_new(
+		&config->local, engine->local, flush_on_due, flush_on_late, engine, ret_problem);
 	if (engine->disk == NULL) {
 		local_free(engine->local);
 		free(engine);
@@ -235,7 +241,7 @@ void engine_free(struct engine *engine)
 	if (engine == NULL)
 		return;
 	if (engine_is_complete(engine))
-		(void)flush_files(engine);
+		(void)flush_all(engine);
 	connection_close(engine->connection, NULL);
 	change_free(engine->change);
 	pump_free(engine->pump);

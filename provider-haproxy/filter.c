@@ -11,6 +11,7 @@
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/certs.h"
 #include "provider-haproxy/config.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/render.h"
 #include "provider-proxy/capabilities.h"
 #include "provider-proxy/rowfile.h"
@@ -117,6 +118,9 @@ static void show_all(struct renderer *renderer)
 	/* The list determines whether there is a default certificate, which the main file needs to know. */
 	certs_show(&renderer->certs, on_cert_file, common);
 	show_main(renderer);
+	must(buf_append_str(&common->text, lua_off_script()) == 0);
+	must(checksum_append(&common->text, 0) == 0);
+	rendering_show(common, LUA_OFF_FILE);
 	trust_files_show(&renderer->trust, on_trust_file, common);
 	for (size_t i = 0; i < renderer->slots.group_count; i++) {
 		char name[64];

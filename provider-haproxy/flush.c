@@ -16,7 +16,7 @@ static int write_groups(struct engine *engine)
 	for (size_t i = 0; i < engine->slots.group_count; i++) {
 		struct group *group = engine->slots.groups[i];
 		/* New groups are written by a change, after a check, see change.c. */
-		if (!group->is_changed || !group->is_written)
+		if (!group->is_due || !group->is_written)
 			continue;
 		int err = disk_write_group(engine->disk, group);
 		if (err != 0)
@@ -56,6 +56,19 @@ int flush_files(struct engine *engine)
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
 		disk_worked(engine->disk);
 	return 0;
+}
+
+int flush_all(struct engine *engine)
+{
+	(void)slots_all_are_due(&engine->slots);
+	return flush_files(engine);
+}
+
+void flush_on_late(void *ctx)
+{
+	struct engine *engine = ctx;
+	if (slots_all_are_due(&engine->slots))
+		disk_want_flush(engine->disk);
 }
 
 void flush_on_due(void *ctx)

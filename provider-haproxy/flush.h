@@ -4,7 +4,10 @@
 
 #include "provider-haproxy/engine_state.h"
 
-/* Writes all that has changed; 0 or a negative errno, which has been reported. */
+/* Writes what is due; 0 or a negative errno, which has been reported. */
 int flush_files(struct engine *engine);
-/* For disk_new(): the same, when the first snapshot is there; `ctx` is the engine. */
+/* Also what may wait: before HAProxy reads the files. */
+int flush_all(struct engine *engine);
+/* For disk_new(), when the first snapshot is there; `ctx` is the engine. */
 void flush_on_due(void *ctx);
+void flush_on_late(void *ctx);

@@ -23,7 +23,7 @@ static const double deaf_of_damaged_s = 1.5;
 static int write_for_start(struct engine *engine)
 {
 	int err = disk_write_maps(engine->disk, true);
-	return err != 0 ? err : flush_files(engine);
+	return err != 0 ? err : flush_all(engine);
 }
 
 /* Where its sockets are. */

@@ -159,18 +159,23 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	struct assign assign = assign_of(engine);
 	uint64_t layout_changes = engine->slots.layout_changes;
 	struct slot *left = NULL;
+	bool is_due = true;
 	if (is_removed) {
 		left = assign_remove(&assign, object);
 	} else {
 		struct slot *slot = assign_pool(&assign, object, &left);
 		if (slot != NULL)
 			cancel_leaving(engine->pools, slot);
+		is_due = slot == NULL || left != NULL || slot->group->is_due;
 	}
 	if (left != NULL)
 		leave(engine->pools, left, is_removed);
 	if (engine->slots.layout_changes != layout_changes)
 		engine->is_main_stale = true;
-	disk_want_flush(engine->disk);
+	if (is_due)
+		disk_want_flush(engine->disk);
+	else
+		disk_want_late_flush(engine->disk);
 }
 
 static bool names(const struct trust *trust, const struct name *name)

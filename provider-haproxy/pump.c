@@ -54,9 +54,12 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	SEND(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
-		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-		server->weight, sort->server, slot->words != NULL ? slot->words : "");
+	/* It does not look at default-server. */
+	SEND(engine, WHAT_ADD_SERVER,
+		"add server %s/%s %s%s%s:%u weight %u pool-purge-delay %ds pool-low-conn %d%s%s",
+		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
+		server->port, server->weight, RENDER_IDLE_LOOK_S, RENDER_IDLE_COUNT, sort->server,
+		slot->words != NULL ? slot->words : "");
 	/* HAProxy 2.6 gives an added server its cookie only with this; stickiness depends on it. */
 	if (sort->is_sticky)
 		SEND(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
@@ -145,8 +148,22 @@ static void delete_server(struct engine *engine, struct slot *slot, struct serve
 	SEND(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
 }
 
+/* A request that ended after its endpoint had left has left an idle connection, which keeps the server. HAProxy closes these when maintenance begins;
+ * a server that is busy for long, perhaps with a WebSocket, is put through that ever more rarely. */
+static void close_idle(struct engine *engine, struct slot *slot, struct server *server)
+{
+	bool is_turn = (server->retries & (server->retries + 1)) == 0;
+	server->retries++;
+	if (!is_turn)
+		return;
+	SEND(engine, WHAT_FOLLOWS, "set server %s/%s state drain", slot->name, server->name);
+	SEND(engine, WHAT_FOLLOWS, "set server %s/%s state maint", slot->name, server->name);
+}
+
 static void retire_server(struct engine *engine, struct slot *slot, struct server *server)
 {
+	if (server->has == SERVER_MAINTENANCE)
+		close_idle(engine, slot, server);
 	if (server->has == SERVER_READY)
 		SEND(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name, server->name);
 	if (server->has != SERVER_ABSENT) {
@@ -239,7 +256,9 @@ static void on_server_refused(struct engine *engine, const char *command)
 		return;
 	server->is_refused = true;
 	server->has = SERVER_ABSENT;
+	/* HAProxy would not start with it. */
 	slots_touch(slot);
+	disk_want_flush(engine->disk);
 	slots_settle(&engine->slots, slot);
 }
 
@@ -254,7 +273,8 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 		return false;
 	if (str_starts_with(key, STR("pool:"))) {
 		const struct slot *slot = slots_by_name(&engine->slots, value);
-		return slot == NULL || !is_live(engine, slot);
+		/* Until its file is written, a start from the files would lead to the endpoints of the pool that had it. */
+		return slot == NULL || !is_live(engine, slot) || slot->is_left;
 	}
 	if (!name_is_one(NAME_POOL, value))
 		return false;

@@ -11,7 +11,14 @@
 #include "provider-haproxy/slots.h"
 #include "provider-proxy/ports.h"
 
-enum { RENDER_DESCRIPTION_LEN = 48, RENDER_LEN_MAX = 64 * 1024 * 1024 };
+enum {
+	RENDER_DESCRIPTION_LEN = 48,
+	RENDER_LEN_MAX = 64 * 1024 * 1024,
+	/* So often HAProxy looks which connections to endpoints are idle. It closes those that it has found idle twice, so they are kept for 60 to 90 s. */
+	RENDER_IDLE_LOOK_S = 30,
+	/* Of an endpoint. While there are fewer, each thread of HAProxy has its own, and gets it sooner than another's. */
+	RENDER_IDLE_COUNT = 64,
+};
 
 struct render_input {
 	const char *state_dir;     /* see render_is_path() */

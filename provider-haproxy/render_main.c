@@ -53,6 +53,10 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", input->hard_stop_after_s);
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
 		return template_printf(&view->text, "%d", HOST_LEN_MAX);
+	case HAPROXY_CFG_VALUE_IDLE_COUNT:
+		return template_printf(&view->text, "%d", RENDER_IDLE_COUNT);
+	case HAPROXY_CFG_VALUE_IDLE_LOOK_S:
+		return template_printf(&view->text, "%d", RENDER_IDLE_LOOK_S);
 	case HAPROXY_CFG_VALUE_LABEL:
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:

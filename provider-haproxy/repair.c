@@ -5,6 +5,7 @@
 #include "provider-haproxy/binds.h"
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/disk.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/pools.h"
 #include "provider-proxy/checksum.h"
 #include "common/files.h"
@@ -193,6 +194,24 @@ static void repair_maps(struct engine *engine)
 	}
 }
 
+/* Releases before it did without the script. */
+static bool needs_script(const struct engine *engine)
+{
+	return lua_off_is_loaded(buf_str(&engine->installed));
+}
+
+static void repair_script(struct engine *engine)
+{
+	const char *problem = NULL;
+	if (needs_script(engine))
+		(void)disk_write_script(engine->disk, &problem);
+	if (problem == NULL)
+		return;
+	char *path = engine_path(engine, LUA_OFF_FILE);
+	tell(engine, path, problem);
+	free(path);
+}
+
 static bool repair_main(struct engine *engine)
 {
 	struct buf content;
@@ -246,6 +265,7 @@ bool repair_files(struct engine *engine)
 	}
 	(void)trust_files_write(&engine->trust);
 	(void)certs_repair(&engine->certs, is_complete, tell_path, engine);
+	repair_script(engine);
 	bool can_start = repair_main(engine);
 	end_telling(engine);
 	return can_start;
@@ -264,7 +284,7 @@ bool repair_is_whole(const struct engine *engine)
 		if (!is_there(engine, names[i]))
 			return false;
 	}
-	return true;
+	return !needs_script(engine) || is_there(engine, LUA_OFF_FILE);
 }
 
 int repair_folders(struct engine *engine)

@@ -7,6 +7,7 @@
  *   slots               nothing: their pools have no endpoints; another group gets the number, and is loaded after the first snapshot
  *   maps                the lines that are good
  *   the list            the default certificate alone
+ *   the Lua script     the same: it is always the same
  *   certificates, CAs   a certificate that nobody trusts
  */
 #pragma once

@@ -133,6 +133,8 @@ struct slot *slots_take(struct slots *slots, struct slot_class *sort, const stru
 		RB_INSERT(pool_slot_tree, &slots->by_pool, place);
 	}
 	place->slot = slot;
+	if (slot->pool.text[0] == 0)
+		slots_touch(slot);
 	slot->pool = *pool;
 	slot->reserved.text[0] = 0;
 	return slot;
@@ -147,6 +149,7 @@ void slots_leave(struct slots *slots, struct slot *slot)
 	}
 	slot->pool.text[0] = 0;
 	slots_begin_servers(slot);
+	slot->is_left = true;
 	slots_touch(slot);
 	slots_settle(slots, slot);
 }
@@ -189,6 +192,10 @@ static struct server *find_or_add(
 
 void slots_set_words(struct slot *slot, const char *words, const struct trust *trust)
 {
+	/* CAs and client certificates that no file names any more are removed. */
+	if ((words != NULL) != (slot->words != NULL) ||
+		(words != NULL && strcmp(words, slot->words) != 0))
+		slots_touch(slot);
 	free(slot->words);
 	slot->words = words != NULL ? xstrdup(words) : NULL;
 	slot->trust = words != NULL ? *trust : (struct trust){0};
@@ -209,12 +216,13 @@ void slots_want_server(struct slots *slots, struct slot *slot, const struct chec
 	struct server *server = find_or_add(slot, name, ip, port);
 	server->is_wanted = true;
 	server->is_busy = false;
+	server->retries = 0;
 	server->weight = is_active ? SERVER_WEIGHT : 0;
 }
 
 void slots_end_servers(struct slots *slots, struct slot *slot)
 {
-	slots_touch(slot);
+	slot->group->is_changed = true;
 	slots_settle(slots, slot);
 }
 
@@ -267,6 +275,25 @@ void slots_settle(struct slots *slots, struct slot *slot)
 void slots_touch(struct slot *slot)
 {
 	slot->group->is_changed = true;
+	slot->group->is_due = true;
+}
+
+bool slots_all_are_due(struct slots *slots)
+{
+	bool any = false;
+	for (size_t i = 0; i < slots->group_count; i++) {
+		struct group *group = slots->groups[i];
+		group->is_due = group->is_changed;
+		any = any || group->is_changed;
+	}
+	return any;
+}
+
+void slots_group_written(struct group *group)
+{
+	group->is_changed = group->is_due = false;
+	for (size_t i = 0; i < group->size; i++)
+		group->slots[i].is_left = false;
 }
 
 void slots_forget_has(struct slots *slots)

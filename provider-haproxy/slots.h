@@ -67,6 +67,7 @@ struct server {
 	bool is_refused;  /* HAProxy does not take it */
 	bool is_deleting; /* it was asked to delete it */
 	bool is_busy;     /* it cannot yet, because of running connections */
+	unsigned retries; /* of deleting it */
 	uint16_t weight;  /* wanted: SERVER_WEIGHT, or 0 while it only drains */
 	uint16_t has_weight;
 	enum server_state has;
@@ -87,6 +88,7 @@ struct slot {
 	struct trust trust; /* what the words speak of */
 	bool is_dirty;
 	bool is_free; /* in slot_class.free */
+	bool is_left; /* a pool has left it, whose servers are still in its file */
 	char name[SLOT_NAME_LEN + 1];
 };
 
@@ -95,9 +97,10 @@ struct group {
 	struct slot_class *sort; /* NULL: it was given back, and has no slots */
 	uint64_t space;          /* the namespace to whose share it counts; 0: to none */
 	bool is_changed;         /* its file is not as it should be */
-	bool is_staged;      /* in the configuration that is being checked it is as it should be */
-	bool is_written;     /* its file is there */
-	bool is_unverified;  /* HAProxy may run with other slots of these numbers */
+	bool is_due;        /* and is to be written with the next flush, not only some time later */
+	bool is_staged;     /* in the configuration that is being checked it is as it should be */
+	bool is_written;    /* its file is there */
+	bool is_unverified; /* HAProxy may run with other slots of these numbers */
 	unsigned idle_looks; /* in a row in which no slot of it was used */
 	uint32_t used_count;
 	uint32_t size; /* slots in it */
@@ -188,8 +191,12 @@ struct server *slots_found_server(struct slots *slots, struct slot *slot, struct
 void slots_forget_has(struct slots *slots);
 /* Puts the slot among the dirty ones or takes it off, drops servers that nobody has or wants, frees an empty slot. */
 void slots_settle(struct slots *slots, struct slot *slot);
-/* Its file has to be written. */
+/* Its file has to be written soon; what is only another endpoint or weight may wait until slots_all_are_due(). */
 void slots_touch(struct slot *slot);
+/* All files that are not as they should be are to be written with the next flush; false: there are none. */
+bool slots_all_are_due(struct slots *slots);
+/* The file of the group is as it should be. */
+void slots_group_written(struct group *group);
 
 /* HAProxy has been started with, or has loaded, all groups that are written. */
 void slots_note_verified(struct slots *slots);

@@ -54,7 +54,7 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 
 size_t slots_spare(const struct slot_class *sort)
 {
-	return sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 0;
+	return sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 8 : 0;
 }
 
 /* How many slots the class should have, including used ones. */
@@ -81,7 +81,7 @@ static struct group *make_group(
 	struct group *group = xcalloc(1, sizeof(*group) + size * sizeof(struct slot));
 	group->number = number;
 	group->sort = sort;
-	group->is_changed = true;
+	group->is_changed = group->is_due = true;
 	group->size = size;
 	slots->layout_changes++;
 	if (sort == NULL) {

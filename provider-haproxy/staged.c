@@ -104,7 +104,10 @@ static int stage_groups(struct engine *engine, bool is_all)
 /* Other files that the configuration refers to. */
 static int write_rest(struct engine *engine, bool is_offline)
 {
-	int err = trust_files_write(&engine->trust);
+	const char *problem;
+	int err = disk_write_script(engine->disk, &problem);
+	if (err == 0)
+		err = trust_files_write(&engine->trust);
 	if (err == 0)
 		err = disk_write_maps(engine->disk, is_offline);
 	if (err == 0 && is_offline) {

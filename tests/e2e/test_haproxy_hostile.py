@@ -32,6 +32,8 @@ LINES = [re.compile(text) for text in (
     rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)? httponly dynamic(?: domain {WORD})?",
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
     r"\ttimeout [a-z-]+ \d+(?:ms|s|h)", r"\toption [a-z-]+(?: 1| delete)?", r"\tretries 3", r"\tretry-on conn-failure empty-response", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
+    r"\ttune\.pool-(?:low|high)-fd-ratio \d+", r"\tdefault-server pool-purge-delay \d+s pool-low-conn \d+",
+    r"\.if feature\(LUA\) && !version_atleast\(2\.8\)", r"\.endif", rf"\tlua-load(?:-per-thread)? {NAME}/haproxy\.d/lua-off\.lua",
     r"\ttune\.http\.maxhdr 256", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
@@ -47,7 +49,7 @@ LINES = [re.compile(text) for text in (
 def check_files(proxy: HAProxy) -> None:
     """Every line of the configuration is a directive of ours, every row has a key and a value of ours, and HAProxy takes all of it."""
     folder = proxy.state_dir / "haproxy.d"
-    for path in sorted(folder.iterdir()):
+    for path in sorted(folder.glob("*.cfg")):
         for line in path.read_text().split("\n"):
             assert any(form.fullmatch(line) for form in LINES), f"{path.name}: {line!r}"
     for path in (proxy.state_dir / "maps").iterdir():

@@ -93,7 +93,7 @@ def test_render_is_what_the_running_line_writes(name, tmp_path):
         manifest.write_text(line.cluster.kubectl("get", KINDS, "-A", "-o", "yaml"))
         done = sluicectl("render", "-p", name, "-f", manifest, "--to", tmp_path / "out", *settings(line))
         assert done.returncode == 0, done.stderr
-        patterns = ("haproxy.d/*.cfg", "maps/*.map", "certs/*") if name == "haproxy" else ("nginx.conf",)
+        patterns = ("haproxy.d/*", "maps/*.map", "certs/*") if name == "haproxy" else ("nginx.conf",)
         rendered = files_below(tmp_path / "out", *patterns)
         wait_for(lambda: files_below(line.proxy.state_dir, *patterns).keys() >= rendered.keys(), "the files", PATIENCE)
         assert rendered == files_below(line.proxy.state_dir, *patterns)

@@ -50,6 +50,11 @@ struct notices *local_notices(struct local *local)
 	return fixture->notices;
 }
 
+void disk_want_late_flush(struct disk *disk)
+{
+	(void)disk;
+}
+
 void disk_want_flush(struct disk *disk)
 {
 	(void)disk;

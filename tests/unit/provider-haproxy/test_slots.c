@@ -290,9 +290,32 @@ static void common_slots_shrink(void **state)
 	look(SLOTS_IDLE_LOOKS);
 	assert_true(slots_release_idle(&slots) > 8);
 	assert_in_range(
-		plain->slot_count, 100 + 50 + SLOTS_PER_GROUP, 100 + 50 + 2 * SLOTS_PER_GROUP);
+		plain->slot_count, 100 + 12 + SLOTS_PER_GROUP, 100 + 12 + 2 * SLOTS_PER_GROUP);
 	plain->least = 10000;
 	assert_int_equal(slots_release_idle(&slots), 0);
+}
+
+/* Another endpoint may wait to be written; another pool, or none, may not. */
+static void what_is_due(void **state)
+{
+	struct name first = pool("first");
+	(void)state;
+	struct slot *slot = slots_take(&slots, plain, &first);
+	assert_true(slot->group->is_due);
+	slots_group_written(slot->group);
+	assert_ptr_equal(slots_take(&slots, plain, &first), slot);
+	slots_begin_servers(slot);
+	slots_want_server(&slots, slot, &ip, 80, true);
+	slots_end_servers(&slots, slot);
+	assert_true(slot->group->is_changed && !slot->group->is_due);
+	assert_true(slots_all_are_due(&slots));
+	assert_true(slot->group->is_due);
+	slots_group_written(slot->group);
+	assert_false(slots_all_are_due(&slots));
+	slots_leave(&slots, slot);
+	assert_true(slot->group->is_due && slot->is_left);
+	slots_group_written(slot->group);
+	assert_false(slot->is_left);
 }
 
 static void a_keyword_in_a_value_says_nothing(void **state)
@@ -323,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_comes_back_is_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(common_slots_shrink, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(weights_and_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_due, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_keyword_in_a_value_says_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A script for HAProxy that frees what its Lua takes. Nothing of ours is written in Lua, but HAProxy before 2.8 makes Lua objects of all backends and
+ * servers, twice for each of its threads: with two threads a fourth of its memory, and most of the time that it takes to start. No I/O. */
+#pragma once
+
+#include "common/str.h"
+
+/* In the state folder; HAProxy passes over it when it reads the configuration files there. */
+#define LUA_OFF_FILE "haproxy.d/lua-off.lua"
+
+/* Ends so that a checksum behind it is a comment. */
+struct str lua_off_script(void);
+/* Whether the main file loads the script. */
+bool lua_off_is_loaded(struct str main);
