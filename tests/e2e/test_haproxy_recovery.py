@@ -248,7 +248,7 @@ def test_an_haproxy_that_somebody_else_starts():
             proxy.http = extra
             assert proxy.reached("web.test") == "pod"
             processes.kill(proxy.proxies())
-            foreign._reap()
+            foreign.reap()
             foreign.start()
             proxy.wait_answers("web.test")
             proxy.apply(host("more.test", ("/", "web")))
