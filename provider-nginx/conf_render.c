@@ -8,8 +8,6 @@
 
 #include <inttypes.h>
 
-enum { SHARDS = 32 }; /* upstreams of a protocol; as many as in lua/sluice/pools.lua */
-
 /* Rendering position in the template. */
 struct view {
 	const struct conf *conf;
@@ -51,19 +49,6 @@ static struct str target(const struct view *view)
 						     : STR("sluice_none");
 }
 
-/* At a time, of a worker. Some descriptors are for other things, such as bodies that are on the disk. */
-static int64_t connections_of(const struct conf_options *options)
-{
-	return options->open_files / 4 * 3;
-}
-
-/* Connections that an upstream keeps if all of a protocol may have this share of them. */
-static int64_t idle_of(const struct conf_options *options, int64_t share)
-{
-	int64_t count = connections_of(options) / share / SHARDS;
-	return count > 1 ? count : 1;
-}
-
 static struct str option(struct view *view, enum nginx_conf_value name)
 {
 	const struct conf_options *options = view->conf->options;
@@ -73,9 +58,9 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
 		return template_printf(&view->text, "%" PRId64, options->dictionary_mb);
 	case NGINX_CONF_VALUE_IDLE_HTTP:
-		return template_printf(&view->text, "%" PRId64, idle_of(options, 2));
+		return template_printf(&view->text, "%" PRId64, conf_idle(options, 2));
 	case NGINX_CONF_VALUE_IDLE_OTHER:
-		return template_printf(&view->text, "%" PRId64, idle_of(options, 16));
+		return template_printf(&view->text, "%" PRId64, conf_idle(options, 16));
 	case NGINX_CONF_VALUE_LUA_DIR:
 		return options->lua_dir;
 	case NGINX_CONF_VALUE_MODULES_DIR:
@@ -97,7 +82,7 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	case NGINX_CONF_VALUE_USER:
 		return options->user;
 	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
-		return template_printf(&view->text, "%" PRId64, connections_of(options));
+		return template_printf(&view->text, "%" PRId64, conf_connections(options));
 	case NGINX_CONF_VALUE_WORKERS:
 		return options->workers > 0
 			       ? template_printf(&view->text, "%" PRId64, options->workers)
@@ -335,7 +320,7 @@ static bool next_host_label(struct view *view, size_t index)
 static bool next_shard(struct view *view, size_t index)
 {
 	view->shard = index;
-	return index < SHARDS;
+	return index < CONF_SHARDS;
 }
 
 static bool next_split(struct view *view, size_t index)
@@ -362,21 +347,6 @@ static bool is_dual_stack(const struct view *view)
 {
 	return view->bind->family == AF_INET6 && socket_is_wildcard(view->bind) &&
 	       !view->has_any_v4;
-}
-
-/* Whether some address of the port is of the family; all clients have that of the address to which they have connected. */
-static bool has_family(const struct view *view, int family)
-{
-	for (size_t i = 0; i < view->port->bind_count; i++) {
-		if (view->port->binds[i].family == family)
-			return true;
-	}
-	return false;
-}
-
-static bool is_mixed(const struct view *view)
-{
-	return has_family(view, AF_INET) && has_family(view, AF_INET6);
 }
 
 static bool trusts_system(const struct view *view)
@@ -416,17 +386,15 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_LUA_MODULE:
 		return options->has_lua_module;
 	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
-		return is_mixed(view);
+		return conf_families(view->port) == (CONF_IPV4 | CONF_IPV6);
 	case NGINX_CONF_BLOCK_NDK_MODULE:
 		return options->has_ndk_module;
 	case NGINX_CONF_BLOCK_NO_HOPS:
 		return !view->has_hops;
-	case NGINX_CONF_BLOCK_ONE_FAMILY:
-		return !is_mixed(view);
 	case NGINX_CONF_BLOCK_ONLY_V4:
-		return !has_family(view, AF_INET6);
+		return conf_families(view->port) == CONF_IPV4;
 	case NGINX_CONF_BLOCK_ONLY_V6:
-		return has_family(view, AF_INET6) && !has_family(view, AF_INET);
+		return conf_families(view->port) == CONF_IPV6;
 	case NGINX_CONF_BLOCK_PASSING:
 		return view->port->protocol != LISTENER_TCP;
 	case NGINX_CONF_BLOCK_RELOADED:
@@ -495,7 +463,6 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
 	case NGINX_CONF_BLOCK_NDK_MODULE:
 	case NGINX_CONF_BLOCK_NO_HOPS:
-	case NGINX_CONF_BLOCK_ONE_FAMILY:
 	case NGINX_CONF_BLOCK_ONLY_V4:
 	case NGINX_CONF_BLOCK_ONLY_V6:
 	case NGINX_CONF_BLOCK_PASSING:
