@@ -380,14 +380,19 @@ bool credentials_refused(struct credentials *c, unsigned long generation, double
 	return c->plugin != NULL;
 }
 
-/* The token given in the kubeconfig, or in the file it names. */
-static bool load_named_token(struct credentials *c)
+/*
+ * The token in the file that is named, or else the one given in the kubeconfig: as in client-go also until the file can be read, but not in place of
+ * one that was read from it before.
+ */
+static bool load_named_token(struct credentials *c, bool has_former)
 {
-	const struct secret *named = &c->target->token;
-	if (secret_is_set(named))
-		(void)!secret_set(&c->token, (struct str){named->text, named->len});
-	/* The kubeconfig's token is used until the file can be read. */
-	return load_token(c) || secret_is_set(&c->token);
+	const struct secret *given = &c->target->token;
+	bool has_file = c->target->token_file != NULL;
+	if (has_file && load_token(c))
+		return true;
+	if (secret_is_set(given) && !(has_file && has_former))
+		(void)!secret_set(&c->token, (struct str){given->text, given->len});
+	return !has_file || secret_is_set(&c->token);
 }
 
 bool credentials_retarget(struct credentials *c)
@@ -402,7 +407,7 @@ bool credentials_retarget(struct credentials *c)
 		exec_credential_fini(&c->given);
 		c->has_given = false;
 	}
-	bool is_good = load_named_token(c) && load_peer(c);
+	bool is_good = load_named_token(c, secret_is_set(&old)) && load_peer(c);
 	if (!is_good) {
 		secret_fini(&c->token);
 		c->token = old;
@@ -433,7 +438,7 @@ struct credentials *credentials_new(const struct credentials_config *config, cha
 	c->target = config->target;
 	if (c->config.exec_pause_s <= 0)
 		c->config.exec_pause_s = EXEC_PAUSE_S;
-	if (!load_peer(c) || !load_named_token(c)) {
+	if (!load_peer(c) || !load_named_token(c, false)) {
 		*ret_problem = xstrdup(c->problem);
 		credentials_free(c);
 		return NULL;

@@ -8,6 +8,7 @@
 #include "watcher/confine.h"
 #include "watcher/identity.h"
 #include "watcher/intake.h"
+#include "watcher/manifest_inputs.h"
 #include "watcher/manifest_places.h"
 #include "watcher/outlet.h"
 
@@ -35,8 +36,8 @@ struct filter {
 	struct arena scratch;               /* for one object */
 	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
-	int *manifests; /* descriptors, as many as were named; 0, standard input, until it is open */
-	int records;    /* descriptor; negative: there are none */
+	struct manifest_inputs *manifests;
+	int records;      /* descriptor; negative: there are none */
 	bool has_records; /* of a running line, which the manifests are put over */
 	int kinds[RECORD_KIND_COUNT];
 	struct buf out;
@@ -252,7 +253,7 @@ static void filter_init(struct filter *filter, const struct config *config)
 {
 	*filter = (struct filter){.config = config};
 	filter->records = -1;
-	filter->manifests = xcalloc(config->manifests.count + 1, sizeof(*filter->manifests));
+	filter->manifests = manifest_inputs_new();
 	project_ours_init(&filter->ours, str_from(config->load_balancer_class),
 		config->default_load_balancer_class);
 	store_init(&filter->store);
@@ -263,17 +264,10 @@ static void filter_init(struct filter *filter, const struct config *config)
 	buf_init(&filter->out, FRAME_STREAM_BUF_MAX);
 }
 
-static void close_inputs(struct filter *filter)
-{
-	for (size_t i = 0; i < filter->config->manifests.count; i++)
-		frame_stream_close(filter->manifests[i]);
-	free(filter->manifests);
-	frame_stream_close(filter->records);
-}
-
 static void filter_fini(struct filter *filter)
 {
-	close_inputs(filter);
+	manifest_inputs_free(filter->manifests);
+	frame_stream_close(filter->records);
 	outlet_fini(&filter->outlet);
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
 		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
@@ -301,13 +295,10 @@ static char *open_records(struct filter *filter)
 static char *open_inputs(struct filter *filter)
 {
 	const struct option_list *manifests = &filter->config->manifests;
-	for (size_t i = 0; i < manifests->count; i++) {
-		const char *path = manifests->items[i];
-		filter->manifests[i] = frame_stream_open_input(path);
-		if (filter->manifests[i] < 0)
-			return xasprintf("%s: %s", path, strerrordesc_np(-filter->manifests[i]));
-	}
-	return open_records(filter);
+	char *problem = NULL;
+	for (size_t i = 0; i < manifests->count && problem == NULL; i++)
+		problem = manifest_inputs_open(filter->manifests, manifests->items[i]);
+	return problem != NULL ? problem : open_records(filter);
 }
 
 /* What is read comes from anybody. Whoever takes the process over by it has its memory and the files that are open. */
@@ -327,9 +318,9 @@ static char *read_all(struct filter *filter)
 		.ctx = filter,
 	};
 	char *problem = read_records(filter);
-	for (size_t i = 0; i < config->manifests.count && problem == NULL; i++)
-		problem = manifest_read_file(
-			filter->manifests[i], config->manifests.items[i], &options);
+	for (size_t i = 0; i < manifest_inputs_count(filter->manifests) && problem == NULL; i++)
+		problem = manifest_read_file(manifest_inputs_descriptor(filter->manifests, i),
+			manifest_inputs_name(filter->manifests, i), &options);
 	return problem;
 }
 

@@ -23,12 +23,14 @@ pytestmark = [pytest.mark.plain, pytest.mark.skipif(is_sanitized(), reason="call
 
 # What a path that is added to an Ingress costs each process: so often it encodes, and so often at most it decodes what arrives and reads again what it
 # keeps. The record arrives in the translator, the virtual host and the commit in the provider. What is kept is read where a step needs it: the Ingress as
-# it was and as it is, and once more for each status of the provider that arrives just then.
+# it was and as it is, and once more for each status of the provider that arrives just then. What is due every few seconds, such as a look at the ports,
+# reads, too: so the least of several changes counts.
 WANTED = {
     "watcher": {"message_encode_record": 1},
     "translator": {"message_decode": 1, "message_read_kept": 5, "message_encode_object": 1},
     "provider": {"message_decode": 2, "message_read_kept": 5},
 }
+CHANGES = 3
 CODEC = {name for counts in WANTED.values() for name in counts}
 
 
@@ -81,10 +83,15 @@ def test_a_path_added_to_an_ingress(name, pods, tmp_path):
         apply("/first")
         line.cluster.wait_addresses("web", 1, PATIENCE)
         counted = Counted(line.daemon(name), tmp_path)
-        apply("/first", "/second")
-        counted.control("--zero")
-        apply("/first", "/second", "/third")
-        found = counted.since_zero()
-        assert found.keys() == WANTED[name].keys()
+        paths = ["/first", "/second"]
+        apply(*paths)
+        each = []
+        for number in range(CHANGES):
+            counted.control("--zero")
+            paths.append(f"/path-{number}")
+            apply(*paths)
+            each.append(counted.since_zero())
         for function, count in WANTED[name].items():
-            assert found[function] == count if "encode" in function else found[function] <= count, found
+            found = [of_one.get(function, 0) for of_one in each]
+            assert min(found) == count if "encode" in function else min(found) <= count, each
+        assert {function for of_one in each for function in of_one} == WANTED[name].keys()

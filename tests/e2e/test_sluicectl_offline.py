@@ -381,3 +381,36 @@ def test_lint_is_linear(shape, beginning, tmp_path):
     small, large = (instructions(SHAPES[shape](n), tmp_path) - beginning for n in (500, 500 * TIMES))
     # Where a limit is met, both cost next to nothing.
     assert large < max(small, NOTHING) * TIMES * OWN_MAX, f"{shape}: {small} instructions, and {large} for {TIMES} times as much"
+
+
+INGRESS = """apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: {0}}}
+spec: {{rules: [{{host: {0}.test, http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: missing, port: {{number: 80}}}}}}}}]}}}}]}}
+"""
+
+
+def test_a_folder_stands_for_its_manifests(tmp_path):
+    """Those that kubectl would take, in the order of their names, and more of them than a program may usually open."""
+    count = 300
+    for number in range(count):
+        (tmp_path / f"web-{number:03d}.{('yaml', 'yml')[number % 2]}").write_text(INGRESS.format(f"web-{number:03d}"))
+    for name in ("readme.txt", ".hidden.yaml", "folder.yaml/inner.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("no manifest")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    command = f"ulimit -Sn 200; exec {build_folder()}/sluicectl/sluicectl lint --filename {tmp_path}"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 1 and f"{count} Ingresses" in ran.stdout, ran
+    found = re.findall(r"^(\S+):1: warning: Ingress default/(\S+): ServiceNotFound", ran.stdout, re.M)
+    assert [name for _, name in found] == [f"web-{number:03d}" for number in range(count)]
+    assert found[0][0] == str(tmp_path / "web-000.yaml")
+
+
+def test_a_folder_without_manifests_is_named(tmp_path):
+    (tmp_path / "readme.txt").write_text("no manifest")
+    ran = sluicectl("lint", "--filename", tmp_path)
+    assert ran.returncode != 0 and f"{tmp_path}: no file in this folder ends in .json, .yaml or .yml" in ran.stderr, ran
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "nothing")
+    ran = sluicectl("lint", "--filename", tmp_path)
+    assert ran.returncode != 0 and f"{tmp_path}/a.yaml: No such file" in ran.stderr, ran

@@ -105,6 +105,7 @@ def test_a_file_is_read_again(rig, case):
     hang_up(rig, "credentials-problem", str(path), case.named)
     rig.rehost("b.example")
     rig.wait_host("b.example")
+    assert not rig.watcher.events("credentials-refreshed"), "something else is used instead"
 
     again = case.again(rig)
     assert again != good
@@ -113,6 +114,7 @@ def test_a_file_is_read_again(rig, case):
     hang_up(rig, "credentials-refreshed", case.told)
     rig.rehost("c.example")
     rig.wait_host("c.example")
+    assert len(rig.watcher.events("credentials-refreshed")) == 1
     assert streams <= {stream["id"] for stream in rig.kube.streams(identity=identity)}, "a watch was lost"
     # Only who has what is new can do this.
     if case.told == "token":
