@@ -7,7 +7,7 @@
 local _M = { VERSION = "!version" }
 
 local SLOTS = 64
-local KEYS_LEN_MAX = 16384 -- of a batch; with more of them everything is forgotten
+local KEYS_LEN_MAX = 32768 -- of a batch; with more of them everything is forgotten
 local VERSION = _M.VERSION
 
 local dict = ngx.shared.sluice

@@ -14,13 +14,11 @@ local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
 local LEFT_FOR_S = 65 -- longer than nginx keeps a connection to an endpoint that nobody uses: keepalive_timeout in nginx.conf.tmpl
 local SHARDS = 32 -- upstreams of each protocol in nginx.conf.tmpl
-local cache = lrucache.new(CACHED_POOLS)
+local cache, cached = {}, 0
 local failed = lrucache.new(10000)
 local left = lrucache.new(10000) -- endpoints that a pool had
-local era = 0 -- increased when all pools may have changed
 local shard = 0
-local has_parsed = false
-local anybody_left_until = 0
+local anybody_left_until = 0 -- when there were more pools than are kept, so that nobody knows who has left
 local health = ngx.shared.sluice_health
 local find, gmatch, match = string.find, string.gmatch, string.match
 local crc32 = ngx.crc32_long
@@ -103,38 +101,50 @@ local function parse(key, text, before)
 	return pool
 end
 
+local function forget(key, pool)
+	if pool then
+		note_left(pool)
+		cache[key], cached = nil, cached - 1
+	end
+end
+
+local function add(key, pool)
+	if not cache[key] then
+		if cached >= CACHED_POOLS then
+			cache, cached = {}, 0
+			anybody_left_until = ngx.now() + LEFT_FOR_S
+		end
+		cached = cached + 1
+	end
+	cache[key] = pool
+end
+
 -- Reads a pool anew that may have changed. nil: it is not there any more.
 local function refresh(key, pool, keep)
 	local text = store.get("Opool:" .. key)
 	if not text then
-		if pool then
-			note_left(pool)
-			cache:delete(key)
-		end
+		forget(key, pool)
 		return nil
 	end
 	if not pool or pool.text ~= text then
 		pool = parse(key, text, pool)
-		cache:set(key, pool)
-		has_parsed = true
+		add(key, pool)
 	end
-	pool.era = keep and era or nil
+	pool.is_current = keep
 	return pool
 end
 
--- At once, also when nobody asks for the pool: who has left has to be known.
+-- At once, also when nobody asks for the pools: who has left has to be known.
 local function on_change(key)
 	local name = match(key, "^Opool:(.*)$")
-	local pool = name and cache:get(name)
-	if pool then
-		refresh(name, pool, false)
+	if name and cache[name] then
+		refresh(name, cache[name], true)
 	end
 end
 
 local function on_any_change()
-	era = era + 1
-	if has_parsed then
-		anybody_left_until = ngx.now() + LEFT_FOR_S
+	for key, pool in pairs(cache) do
+		refresh(key, pool, true)
 	end
 end
 
@@ -142,15 +152,15 @@ changes.subscribe(on_change, on_any_change)
 
 -- The pool, if it is known here; only after changes.is_settled(). nil: get() may find it.
 function _M.known(key)
-	local pool = cache:get(key)
-	return pool and pool.era == era and pool or nil
+	local pool = cache[key]
+	return pool and pool.is_current and pool or nil
 end
 
 -- The pool as it is now, or nil.
 function _M.get(key)
 	local keep = changes.is_settled()
-	local pool = cache:get(key)
-	if keep and pool and pool.era == era then
+	local pool = cache[key]
+	if keep and pool and pool.is_current then
 		return pool
 	end
 	return refresh(key, pool, keep)

@@ -165,7 +165,7 @@ function tests.a_large_batch_is_believed_too()
 	local find, other = start({ { "Whost:l:a", "h1" }, { "Ph1/", "p1" } })
 	local rows = {}
 	assert(find("a", "/") == "p1")
-	for i = 1, 2000 do
+	for i = 1, 4000 do
 		rows[i] = { "Ph2/" .. i .. "/", "p" }
 	end
 	rows[#rows + 1] = { "Ph1/", "p2" }
@@ -339,6 +339,14 @@ function tests.connections_to_who_has_left_are_not_used_for_who_comes()
 	apply(other, 0, { { "Opool:q", false } })
 	apply(other, 0, { { "Opool:p", pool_text("e a 1 10.0.0.1 80", "e a 3 10.0.0.3 80") } })
 	assert(is_anew("p", "3") and not is_anew("p", "1"))
+	-- In a batch of which only is known that it has changed much.
+	local rows = { { "Opool:p", pool_text("e a 3 10.0.0.3 80", "e a 4 10.0.0.4 80") }, { "Opool:r", pool_text("e a 1 10.0.0.1 80") } }
+	for i = 1, 4000 do
+		rows[#rows + 1] = { "Ph2/" .. i .. "/", "p" }
+	end
+	apply(other, 0, rows)
+	assert(not is_anew("p", "4"))
+	assert(is_anew("r", "1"))
 end
 
 return tests
