@@ -2,4 +2,5 @@
 std = "luajit"
 max_line_length = 180
 files["provider-nginx/lua"] = { std = "ngx_lua" }
+files["provider-nginx/lua/sluice/start.lua"] = { globals = { "sluice_request", "sluice_response" } }
 files["tests"] = { globals = { "ngx" } }

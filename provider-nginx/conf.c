@@ -77,6 +77,25 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece)
 	return piece >= conf->ports->count || !str_is_empty(conf->ports->items[piece].service);
 }
 
+int64_t conf_connections(const struct conf_options *options)
+{
+	return options->open_files / 4 * 3;
+}
+
+int64_t conf_idle(const struct conf_options *options, int64_t share)
+{
+	int64_t count = conf_connections(options) / share / CONF_SHARDS;
+	return count > 1 ? count : 1;
+}
+
+unsigned conf_families(const struct port *port)
+{
+	unsigned families = 0;
+	for (size_t i = 0; i < port->bind_count; i++)
+		families |= port->binds[i].family == AF_INET6 ? CONF_IPV6 : CONF_IPV4;
+	return families;
+}
+
 bool conf_check_path(struct str path)
 {
 	if (path.len == 0 || path.len > 512 || path.p[0] != '/')

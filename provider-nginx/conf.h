@@ -14,7 +14,12 @@
 #include "provider-proxy/names.h"
 #include "provider-proxy/ports.h"
 
-enum { CONF_LEN_MAX = 64 * 1024 * 1024 };
+enum {
+	CONF_LEN_MAX = 64 * 1024 * 1024,
+	CONF_SHARDS = 32, /* upstreams of each protocol; as many as in lua/sluice/pools.lua */
+	CONF_IPV4 = 1,
+	CONF_IPV6 = 2,
+};
 
 /* As the administrator says; all texts have passed conf_check_path() or are empty. */
 struct conf_options {
@@ -97,6 +102,13 @@ size_t conf_find_passes(
 size_t conf_piece_count(const struct conf *conf);
 /* Ports of the class have no owner and are never left out. */
 bool conf_piece_is_owned(const struct conf *conf, size_t piece);
+
+/* What a worker may have open at a time; some descriptors are for other things, such as bodies that are on the disk. */
+int64_t conf_connections(const struct conf_options *options);
+/* How many that nobody uses each upstream of a protocol keeps, if all of them may have one `share`th of the connections. At least one. */
+int64_t conf_idle(const struct conf_options *options, int64_t share);
+/* Of the addresses of the port, and so of its clients. */
+unsigned conf_families(const struct port *port);
 
 /* Appends the text without the pieces for which is_out[piece] is true; is_out may be NULL. *ret_generation tells contents apart and stands in the
  * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */

@@ -33,6 +33,7 @@ struct view {
 	struct str host_label;
 	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
 	const struct name *trust;
+	size_t shard;
 	uint16_t split;
 	struct template_text text; /* of the last value */
 };
@@ -56,6 +57,10 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 		return template_printf(&view->text, "%c", options->control);
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
 		return template_printf(&view->text, "%" PRId64, options->dictionary_mb);
+	case NGINX_CONF_VALUE_IDLE_HTTP:
+		return template_printf(&view->text, "%" PRId64, conf_idle(options, 2));
+	case NGINX_CONF_VALUE_IDLE_OTHER:
+		return template_printf(&view->text, "%" PRId64, conf_idle(options, 16));
 	case NGINX_CONF_VALUE_LUA_DIR:
 		return options->lua_dir;
 	case NGINX_CONF_VALUE_MODULES_DIR:
@@ -77,7 +82,7 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	case NGINX_CONF_VALUE_USER:
 		return options->user;
 	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
-		return template_printf(&view->text, "%" PRId64, options->open_files / 2);
+		return template_printf(&view->text, "%" PRId64, conf_connections(options));
 	case NGINX_CONF_VALUE_WORKERS:
 		return options->workers > 0
 			       ? template_printf(&view->text, "%" PRId64, options->workers)
@@ -102,8 +107,6 @@ static struct str value(void *ctx, unsigned name)
 		return view->host;
 	case NGINX_CONF_VALUE_HOST_LABEL_TEXT:
 		return view->host_label;
-	case NGINX_CONF_VALUE_IS_TLS:
-		return template_printf(&view->text, "%d", view->port->protocol == LISTENER_HTTPS);
 	case NGINX_CONF_VALUE_LABEL:
 		return str_from(view->label.text);
 	case NGINX_CONF_VALUE_LOAD_BALANCER:
@@ -116,6 +119,10 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->pool->name.text);
 	case NGINX_CONF_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", view->port_number);
+	case NGINX_CONF_VALUE_SCHEME:
+		return view->port->protocol == LISTENER_HTTPS ? STR("https") : STR("http");
+	case NGINX_CONF_VALUE_SHARD_DIGIT:
+		return template_printf(&view->text, "%02zx", view->shard);
 	case NGINX_CONF_VALUE_SPLIT_PORT:
 		return template_printf(&view->text, "%u", view->split);
 	case NGINX_CONF_VALUE_TARGET:
@@ -124,6 +131,8 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->trust->text);
 	case NGINX_CONF_VALUE_CONTROL:
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
+	case NGINX_CONF_VALUE_IDLE_HTTP:
+	case NGINX_CONF_VALUE_IDLE_OTHER:
 	case NGINX_CONF_VALUE_LUA_DIR:
 	case NGINX_CONF_VALUE_MODULES_DIR:
 	case NGINX_CONF_VALUE_OPEN_FILES:
@@ -308,6 +317,12 @@ static bool next_host_label(struct view *view, size_t index)
 
 /* ---- blocks ---- */
 
+static bool next_shard(struct view *view, size_t index)
+{
+	view->shard = index;
+	return index < CONF_SHARDS;
+}
+
 static bool next_split(struct view *view, size_t index)
 {
 	if (index == view->conf->split_count)
@@ -370,10 +385,16 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->conf->leaving.count != 0;
 	case NGINX_CONF_BLOCK_LUA_MODULE:
 		return options->has_lua_module;
+	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
+		return conf_families(view->port) == (CONF_IPV4 | CONF_IPV6);
 	case NGINX_CONF_BLOCK_NDK_MODULE:
 		return options->has_ndk_module;
 	case NGINX_CONF_BLOCK_NO_HOPS:
 		return !view->has_hops;
+	case NGINX_CONF_BLOCK_ONLY_V4:
+		return conf_families(view->port) == CONF_IPV4;
+	case NGINX_CONF_BLOCK_ONLY_V6:
+		return conf_families(view->port) == CONF_IPV6;
 	case NGINX_CONF_BLOCK_PASSING:
 		return view->port->protocol != LISTENER_TCP;
 	case NGINX_CONF_BLOCK_RELOADED:
@@ -421,6 +442,8 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_pool(view, index);
 	case NGINX_CONF_BLOCK_RANGE:
 		return next_range(view, index);
+	case NGINX_CONF_BLOCK_SHARD:
+		return next_shard(view, index);
 	case NGINX_CONF_BLOCK_SPLIT:
 		return next_split(view, index);
 	case NGINX_CONF_BLOCK_STREAM_LISTENER:
@@ -437,8 +460,11 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	case NGINX_CONF_BLOCK_LEAST_CONN:
 	case NGINX_CONF_BLOCK_LEAVING:
 	case NGINX_CONF_BLOCK_LUA_MODULE:
+	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
 	case NGINX_CONF_BLOCK_NDK_MODULE:
 	case NGINX_CONF_BLOCK_NO_HOPS:
+	case NGINX_CONF_BLOCK_ONLY_V4:
+	case NGINX_CONF_BLOCK_ONLY_V6:
 	case NGINX_CONF_BLOCK_PASSING:
 	case NGINX_CONF_BLOCK_RELOADED:
 	case NGINX_CONF_BLOCK_RESTRICTED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import random
 import socket
 import threading
@@ -278,3 +279,47 @@ def test_a_namespace_whose_health_checks_come_late_is_told(proxy, pods):
         assert late(proxy) == ["greedy/mute"]
     proxy.apply(gone=[("pool", "greedy"), ("virtual-host", "sluice/b.test")])
     wait_for(lambda: late(proxy) == [], "the word to be taken back")
+
+
+def test_every_endpoint_keeps_its_connection(proxy):
+    """Also when they are more than any one of nginx's lists of connections holds, and are asked in turn."""
+    pods = [Backend(str(number)) for number in range(300)]
+    connection = http.client.HTTPConnection(proxy.address, proxy.http, timeout=60)  # kept, so one worker answers
+
+    def ask_all() -> int:
+        for pod in pods:
+            connection.request("GET", "/", headers={"Host": f"h{pod.name}.test"})
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["name"]) == (200, pod.name)
+        return sum(pod.accepted for pod in pods)
+
+    try:
+        proxy.apply(proxy.balancer(), *(pool(f"p{pod.name}", pod) for pod in pods), *(host(f"h{pod.name}.test", ("/", f"p{pod.name}")) for pod in pods))
+        assert ask_all() == len(pods)
+        assert ask_all() == len(pods)
+    finally:
+        connection.close()
+        for pod in pods:
+            pod.stop()
+
+
+def test_a_connection_is_not_used_for_who_has_the_address_next(proxy, pods):
+    """An endpoint leaves, and another pool gets one at its address while nginx still has a connection to the former."""
+    one, two, _ = pods
+    connection = http.client.HTTPConnection(proxy.address, proxy.http, timeout=60)
+
+    def ask(name: str) -> str:
+        connection.request("GET", "/", headers={"Host": name})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        return json.loads(answer.read())["name"]
+
+    proxy.apply(proxy.balancer(), pool("a", one), pool("b", two), host("a.test", ("/", "a")), host("b.test", ("/", "b")))
+    assert [ask("a.test"), ask("a.test"), ask("b.test")] == ["one", "one", "two"]
+    assert one.accepted == 1
+    proxy.apply(pool("a", two))
+    assert ask("a.test") == "two"
+    proxy.apply(pool("b", one))
+    assert ask("b.test") == "one"
+    assert one.accepted == 2
+    connection.close()

@@ -29,7 +29,7 @@ DIRECTIVES = {
     "ssl_certificate_by_lua_block", "access_log", "server_tokens", "default_type", "merge_slashes", "client_max_body_size",
     "client_body_buffer_size", "client_body_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path",
     "client_header_timeout", "large_client_header_buffers", "keepalive", "keepalive_timeout",
-    "keepalive_requests", "server_names_hash_bucket_size", "ssl_protocols", "ssl_prefer_server_ciphers", "ssl_session_cache",
+    "keepalive_requests", "uninitialized_variable_warn", "server_names_hash_bucket_size", "ssl_protocols", "ssl_prefer_server_ciphers", "ssl_session_cache",
     "ssl_session_timeout", "ssl_buffer_size", "ssl_certificate", "ssl_certificate_key", "ssl_preread", "set_real_ip_from",
     "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size",
 }

@@ -61,11 +61,29 @@ static char take_escaped(struct lexer *lexer)
 	return c;
 }
 
+/* Within quotes nothing may be a variable, but in the one value that has to be quoted for its semicolons. */
+static bool is_forwarded(struct str word)
+{
+	static const char *const values[] = {
+		"for=$remote_addr;host=\"$http_host\";proto=http",
+		"for=\"[$remote_addr]\";host=\"$http_host\";proto=http",
+		"for=$sluice_for_begin$remote_addr$sluice_for_end;host=\"$http_host\";proto=http",
+	};
+	if (str_ends_with(word, STR("s")))
+		word.len--;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		if (str_eq_c(word, values[i]))
+			return true;
+	}
+	return false;
+}
+
 static void read_word(struct lexer *lexer, struct directive *directive)
 {
 	char *word = lexer->room;
 	char first = peek(lexer);
 	bool is_quoted = first == '"' || first == '\'';
+	bool has_variable = false;
 	size_t len = 0;
 	must(directive->count < WORDS_MAX);
 	if (is_quoted)
@@ -74,14 +92,14 @@ static void read_word(struct lexer *lexer, struct directive *directive)
 			 : !is_space(peek(lexer)) && peek(lexer) != ';' && peek(lexer) != '{') {
 		char c = take(lexer);
 		must(c >= ' ' && c < 0x7f);
-		/* Within quotes nothing may be a variable. */
-		must(!is_quoted || c != '$');
+		has_variable |= is_quoted && c == '$';
 		word[len++] = c == '\\' ? take_escaped(lexer) : c;
 	}
 	if (is_quoted) {
 		take(lexer);
 		must(is_space(peek(lexer)) || peek(lexer) == ';' || peek(lexer) == '{');
 	}
+	must(!has_variable || is_forwarded((struct str){word, len}));
 	lexer->room += len;
 	directive->words[directive->count] = (struct str){word, len};
 	directive->is_quoted[directive->count] = is_quoted;

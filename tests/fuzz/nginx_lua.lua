@@ -34,7 +34,7 @@ function readers.target(text)
 	local path = uri.path_of(text)
 	if path then
 		assert(string.byte(path) == 47 and not string.find(path, "?", 1, true))
-		assert(route.find("l", "x.test", path, true))
+		assert(route.find(route.view("https:l"), "x.test", path))
 	end
 end
 

@@ -4,6 +4,7 @@
 -- `pool:POOL` among the object rows (`O`) holds lines of words: `proto http|https|h2c|h2|tcp` (h2 with TLS), `tls TRUST SERVER-NAME CLIENT`
 -- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
 -- `check ...` (health.lua), and for every endpoint `e a|d ID IP PORT`, a for active, d for one that only drains.
+local changes = require("sluice.changes")
 local store = require("sluice.store")
 local lrucache = require("resty.lrucache")
 
@@ -11,10 +12,15 @@ local _M = { trusts = {} } -- those that this nginx knows
 
 local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
-local cache = lrucache.new(CACHED_POOLS)
+local LEFT_FOR_S = 65 -- longer than nginx keeps a connection to an endpoint that nobody uses: keepalive_timeout in nginx.conf.tmpl
+local SHARDS = 32 -- upstreams of each protocol in nginx.conf.tmpl
+local cache, cached = {}, 0
 local failed = lrucache.new(10000)
+local left = lrucache.new(10000) -- endpoints that a pool had
+local shard = 0
+local anybody_left_until = 0 -- when there were more pools than are kept, so that nobody knows who has left
 local health = ngx.shared.sluice_health
-local gmatch, match = string.gmatch, string.match
+local find, gmatch, match = string.find, string.gmatch, string.match
 local crc32 = ngx.crc32_long
 
 local words = {
@@ -44,6 +50,8 @@ local words = {
 	e = function(pool, rest)
 		local state, id, ip, port = match(rest, "^([ad]) (%x+) (%S+) (%d+)$")
 		local peer = { id = id, ip = ip, port = tonumber(port), name = ip .. " " .. port, busy = 0 }
+		-- As nginx writes it.
+		peer.address = (find(ip, ":", 1, true) and "[" .. ip .. "]" or ip) .. ":" .. port
 		pool.by_id[id] = peer
 		if state == "a" then
 			pool.active[#pool.active + 1] = peer
@@ -51,34 +59,119 @@ local words = {
 	end,
 }
 
--- Everything of the row's text; peers that were there before are the same tables, so that counts go on.
+-- nginx finds a connection that it keeps by its address alone, and has no way to close one. So those to endpoints that have left are not used for
+-- as long as there may be any: whoever has the address by then may be somebody else.
+local function note_left(before, pool)
+	for id, peer in pairs(before.by_id) do
+		if not pool or not pool.by_id[id] then
+			left:set(peer.name, true, LEFT_FOR_S)
+		end
+	end
+end
+
+-- What a pool takes over from itself as it was.
+local function go_on(pool, before)
+	for id, peer in pairs(pool.by_id) do
+		local old = before.by_id[id]
+		peer.busy = old and old.busy or 0
+		peer.is_new = not old or old.is_new
+	end
+	pool.turn, pool.shard = before.turn, before.shard
+	note_left(before, pool)
+end
+
+-- Everything of the row's text; peers that were there before keep their counts.
 local function parse(key, text, before)
 	local pool = { key = key, text = text, proto = "http", algo = "rr", active = {}, by_id = {}, turn = math.random(0, 65535) }
 	for word, rest in gmatch(text, "(%l+) ([^\n]*)\n") do
 		words[word](pool, rest)
 	end
 	if before then
-		for id, peer in pairs(pool.by_id) do
-			local old = before.by_id[id]
-			peer.busy = old and old.busy or 0
+		go_on(pool, before)
+	else
+		-- In turn, so that each of them has to keep equally many connections: to find one of them nginx looks at all.
+		shard = (shard + 1) % SHARDS
+		pool.shard = shard
+		for _, peer in pairs(pool.by_id) do
+			peer.is_new = true
 		end
-		pool.turn = before.turn
 	end
+	pool.upstream = string.format("%02x_%s", pool.shard, pool.proto)
+	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least"
 	return pool
+end
+
+local function forget(key, pool)
+	if pool then
+		note_left(pool)
+		cache[key], cached = nil, cached - 1
+	end
+end
+
+local function add(key, pool)
+	if not cache[key] then
+		if cached >= CACHED_POOLS then
+			cache, cached = {}, 0
+			anybody_left_until = ngx.now() + LEFT_FOR_S
+		end
+		cached = cached + 1
+	end
+	cache[key] = pool
+end
+
+-- Reads a pool anew that may have changed. nil: it is not there any more.
+local function refresh(key, pool, keep)
+	local text = store.get("Opool:" .. key)
+	if not text then
+		forget(key, pool)
+		return nil
+	end
+	if not pool or pool.text ~= text then
+		pool = parse(key, text, pool)
+		add(key, pool)
+	end
+	pool.is_current = keep
+	return pool
+end
+
+-- At once, also when nobody asks for the pools: who has left has to be known.
+local function on_change(key)
+	local name = match(key, "^Opool:(.*)$")
+	if name and cache[name] then
+		refresh(name, cache[name], true)
+	end
+end
+
+local function on_any_change()
+	for key, pool in pairs(cache) do
+		refresh(key, pool, true)
+	end
+end
+
+changes.subscribe(on_change, on_any_change)
+
+-- The pool, if it is known here; only after changes.is_settled(). nil: get() may find it.
+function _M.known(key)
+	local pool = cache[key]
+	return pool and pool.is_current and pool or nil
 end
 
 -- The pool as it is now, or nil.
 function _M.get(key)
-	local text = store.get("Opool:" .. key)
-	if not text then
-		return nil
+	local keep = changes.is_settled()
+	local pool = cache[key]
+	if keep and pool and pool.is_current then
+		return pool
 	end
-	local pool = cache:get(key)
-	if not pool or pool.text ~= text then
-		pool = parse(key, text, pool)
-		cache:set(key, pool)
+	return refresh(key, pool, keep)
+end
+
+-- Whether connections to the endpoint that are kept may be somebody else's. Once they cannot be, it is asked no more.
+function _M.is_to_be_met_anew(peer)
+	if peer.is_new and not left:get(peer.name) and ngx.now() >= anybody_left_until then
+		peer.is_new = false
 	end
-	return pool
+	return peer.is_new
 end
 
 local function is_down(pool, peer)

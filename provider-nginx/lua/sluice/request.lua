@@ -1,22 +1,37 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One request: checked, routed, freed of what only we may say, and handed to the location of its pool's protocol.
+--
+-- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
+-- are handed to the location of their pool's protocol.
+local changes = require("sluice.changes")
+local headers = require("sluice.headers")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
 local uri = require("sluice.uri")
 local balancer = require("ngx.balancer")
 local process = require("ngx.process")
+local ffi = require("ffi")
+local get_request = require("resty.core.base").get_request
 
 local _M = {}
 
-local find, lower = string.find, string.lower
+local find, lower, gmatch = string.find, string.lower, string.gmatch
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
+local is_settled, only, known, view_of = changes.is_settled, route.only, pools.known, route.view
+local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
 local LOOKUPS_MAX = 3
-local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
-local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
 local PROBE = "probe" -- in the place of a pool
+local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
+
+-- From the access phase of a request on the short way to its balancer phase, which follows at once. Whoever finds somebody else's decides again.
+local decided_for, decided_pool, decided_peer = 0, nil, nil
+
+local function request_id()
+	return tonumber(cast(uintptr, get_request()))
+end
 
 local function finish(status, text)
 	ngx.status = status
@@ -25,38 +40,23 @@ local function finish(status, text)
 	return ngx.exit(status)
 end
 
--- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.
-local function drop_foreign_claims()
-	local headers, problem = ngx.req.get_headers(HEADERS_MAX)
-	local count = 0
-	if problem then
-		return false
-	end
-	for name in pairs(headers) do
-		if find(name, "^x%-forwarded%-") or name == "forwarded" or name == "x-real-ip" then
-			count = count + 1
-			if count > CLAIMS_MAX then
-				return false
-			end
-			ngx.req.clear_header(name)
-		end
-	end
-	return true
-end
-
-local function tell_forwarded(var, host)
+local function forwarded(var, host)
 	local client = var.remote_addr
 	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	var.sluice_forwarded = "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
+	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
 end
 
-local function prepare_upgrade(var, ctx)
+local function prepare_upgrade(var)
 	local upgrade = var.http_upgrade
 	if upgrade and #upgrade == #"websocket" and lower(upgrade) == "websocket" then
 		var.sluice_upgrade = "websocket"
 		var.sluice_connection = "upgrade"
-		ctx.is_long = true
 	end
+end
+
+-- Among the upstreams of a protocol each pool has one, so that no list of kept connections is long.
+local function upstream_of(pool, peer)
+	return pools.is_to_be_met_anew(peer) and ANEW .. pool.proto or pool.upstream
 end
 
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
@@ -73,15 +73,16 @@ local function prepare_pool(ctx, pool)
 	if not ctx.peer then
 		return finish(503, "no endpoints\n")
 	end
+	ngx.var.sluice_upstream = upstream_of(pool, ctx.peer)
 end
 
-local named = { https = "@https", h2c = "@h2c", h2 = "@h2" }
+local named = { http = "@http", https = "@https", h2c = "@h2c", h2 = "@h2" }
 
 -- The location of a pool; nil: nobody of it can be spoken to.
 local function location_of(var, pool)
 	local tls = pool.tls
 	if not tls then
-		return named[pool.proto] or ""
+		return named[pool.proto]
 	end
 	if not pools.trusts[tls.trust] then
 		return nil
@@ -106,53 +107,102 @@ local function answer_probe()
 	return ngx.exit(200)
 end
 
--- Access phase of the one location that every request enters by.
-function _M.access()
-	local var = ngx.var
-	local header = var.http_host or ""
+-- The name of the pool, and the pool; both nil: no route.
+local function find_pool(view, name, path)
+	local key, pool
+	for attempt = 1, LOOKUPS_MAX do
+		key = route.find(view, name, path, attempt > 1)
+		pool = key and pools.get(key)
+		-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
+		if pool or not key then
+			break
+		end
+	end
+	return key, pool
+end
+
+-- The Host header's name and the target's path; nil: nobody may send such.
+local function read_target(var, header)
 	local name = split_host(header)
 	local path = path_of(var.request_uri)
 	if not name or not path then
-		return finish(400, "bad request\n")
+		return nil
 	end
+	name = normal_name(name)
 	-- $host is that of the target when that has an authority. Who reads the other one would serve another host.
 	local target_name = split_host(var.host)
-	if not target_name or normal_name(target_name) ~= normal_name(name) then
+	if not target_name or normal_name(target_name) ~= name then
+		return nil
+	end
+	return name, path
+end
+
+-- Every request that is not known to be simple.
+local function look_closely(view, header, has_claims, is_too_many)
+	local var = ngx.var
+	local name, path = read_target(var, header)
+	if not name then
 		return finish(400, "bad request\n")
 	end
-	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
-	local key, pool
-	for _ = 1, LOOKUPS_MAX do
-		key = route.find(var.sluice_lb, normal_name(name), path, var.sluice_tls == "1")
-		if not key then
-			return finish(404, "no route\n")
-		end
-		pool = pools.get(key)
-		if pool then
-			break
-		end
+	local key, pool = find_pool(view, name, path)
+	if not key then
+		return finish(404, "no route\n")
 	end
 	if key == PROBE then
 		return answer_probe()
 	end
-	if not drop_foreign_claims() then
+	if is_too_many or (has_claims and not headers.drop_claims()) then
 		return finish(400, "bad request\n")
 	end
-	tell_forwarded(var, header)
-	var.sluice_host = header
-	var.sluice_server_name = normal_name(name)
-	local ctx = ngx.ctx
-	prepare_upgrade(var, ctx)
+	var.sluice_forwarded = forwarded(var, header)
+	var.sluice_server_name = name
+	prepare_upgrade(var)
 	local location = pool and location_of(var, pool)
 	if not location then
 		return finish(503, "no endpoints\n")
 	end
-	if location ~= "" then
-		-- There an endpoint is chosen: two choices a request would give each second endpoint nothing.
-		var.sluice_pool = key
-		return ngx.exec(location)
+	-- There an endpoint is chosen: two choices a request would give each second endpoint nothing.
+	var.sluice_pool = key
+	return ngx.exec(location)
+end
+
+-- The pool of a request that may take the short way, or nil.
+local function known_pool(view, header, var)
+	local path = path_of(var.request_uri)
+	local host = var.host
+	local key = path and header == host and only(view, host)
+	if path and not key then
+		local name = split_host(header)
+		-- A target with an authority of its own: see read_target().
+		if not name or normal_name(name) ~= host then
+			return nil
+		end
+		key = route.find(view, host, path)
 	end
-	return prepare_pool(ctx, pool)
+	local pool = key and known(key)
+	return pool and pool.is_plain and pool
+end
+
+-- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
+-- are clients with IPv4 and with IPv6 addresses.
+function _M.access(id, is_mixed)
+	local view = view_of(id)
+	local header, has_claims, has_special, is_too_many = headers.look()
+	decided_for = 0
+	if has_claims or has_special or is_too_many or header == "" or not is_settled() then
+		return look_closely(view, header, has_claims, is_too_many)
+	end
+	local var = ngx.var
+	local pool = known_pool(view, header, var)
+	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
+	if not peer then
+		return look_closely(view, header)
+	end
+	decided_for, decided_pool, decided_peer = request_id(), pool, peer
+	var.sluice_upstream = upstream_of(pool, peer)
+	if is_mixed and find(var.remote_addr, ":", 1, true) then
+		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
+	end
 end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
@@ -162,9 +212,58 @@ function _M.access_named()
 	return prepare_pool(ctx, pools.get(ngx.var.sluice_pool))
 end
 
--- Balancer phase: once for every try.
-function _M.balance()
-	local ctx = ngx.ctx
+local function connect(peer)
+	local ok, problem = balancer.set_current_peer(peer.ip, peer.port)
+	if not ok then
+		ngx.log(ngx.ERR, "sluice: endpoint ", peer.name, ": ", problem)
+		return ngx.exit(502)
+	end
+end
+
+local function allow_tries(pool)
+	local tries = math.min(TRIES_MAX, #pool.active)
+	if tries > 1 then
+		balancer.set_more_tries(tries - 1)
+	end
+end
+
+-- On the short way nothing is kept of a request: who has failed it is in nginx's own list.
+local function note_tried(pool)
+	local tried, last = {}, nil
+	for address in gmatch(ngx.var.upstream_addr or "", "[^, ]+") do
+		for id, peer in pairs(pool.by_id) do
+			if address == peer.address then
+				tried[id], last = true, peer
+			end
+		end
+	end
+	if last then
+		pools.note_failure(last)
+	end
+	-- They are last, too: in this upstream there may be old connections to them.
+	for id, peer in pairs(pool.by_id) do
+		tried[id] = tried[id] or pools.is_to_be_met_anew(peer) or nil
+	end
+	return tried
+end
+
+-- A try on the short way that is not the first, or whose decision is not at hand.
+local function balance_again()
+	local var = ngx.var
+	local name, path = read_target(var, var.http_host or "")
+	local _, pool = find_pool(view_of(var.sluice_view), name, path)
+	local peer = pool and pools.pick(pool, var.remote_addr, note_tried(pool))
+	if not peer then
+		return ngx.exit(502)
+	end
+	if not balancer.get_last_failure() then
+		allow_tries(pool)
+	end
+	return connect(peer)
+end
+
+-- A try in the location of a protocol.
+local function balance_closely(ctx)
 	local pool, peer = ctx.pool, ctx.peer
 	if ctx.tried then
 		pools.note_failure(peer)
@@ -174,22 +273,33 @@ function _M.balance()
 		ctx.peer = peer
 	else
 		ctx.tried = {}
-		local tries = math.min(TRIES_MAX, #pool.active)
-		if tries > 1 then
-			balancer.set_more_tries(tries - 1)
-		end
+		allow_tries(pool)
 	end
 	peer.busy = peer.busy + 1
-	local ok, problem = balancer.set_current_peer(peer.ip, peer.port)
-	if not ok then
-		ngx.log(ngx.ERR, "sluice: endpoint ", peer.name, ": ", problem)
-		return ngx.exit(502)
-	end
+	connect(peer)
 	if ctx.is_long then
 		balancer.set_timeouts(5, LONG_S, LONG_S)
 	end
 end
 
+-- Balancer phase: once for every try.
+function _M.balance()
+	if decided_for == request_id() then
+		decided_for = 0
+		if #decided_pool.active > 1 then
+			allow_tries(decided_pool)
+		end
+		connect(decided_peer)
+		return
+	end
+	local ctx = ngx.ctx
+	if ctx.pool then
+		return balance_closely(ctx)
+	end
+	return balance_again()
+end
+
+-- In the locations of protocols.
 function _M.log()
 	local ctx = ngx.ctx
 	if ctx.tried and ctx.peer then

@@ -4,15 +4,23 @@ local sticky = require("sluice.sticky")
 
 local _M = {}
 
--- Header filter. nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
+-- Header filter of all answers. nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
 -- its body. A client that believed it would wait for an answer that has been there.
 function _M.filter()
 	local status = ngx.status
 	if status < 200 and status ~= 101 then
 		ngx.log(ngx.ERR, "sluice: endpoint ", ngx.var.upstream_addr, " sent the interim status ", status, ", behind which nginx finds no answer")
-		return ngx.exit(502)
+		ngx.exit(502)
+		return true
 	end
-	return sticky.write()
+	return false
+end
+
+-- The same where there may be cookies of ours.
+function _M.filter_sticky()
+	if not _M.filter() then
+		sticky.write()
+	end
 end
 
 return _M

@@ -9,6 +9,8 @@ function _M.init(state_file, trusts)
 	for _, name in ipairs({ "control", "health", "request", "response", "tls" }) do
 		require("sluice." .. name)
 	end
+	-- What each request calls is at hand without a call of require().
+	sluice_request, sluice_response = require("sluice.request"), require("sluice.response")
 	for name in string.gmatch(trusts, "%S+") do
 		require("sluice.pools").trusts[name] = true
 	end

@@ -79,7 +79,7 @@ function _M.write()
 	if sticky.domain then
 		cookie = cookie .. "; Domain=" .. sticky.domain
 	end
-	if ngx.var.sluice_tls == "1" then
+	if ngx.var.scheme == "https" then
 		cookie = cookie .. "; Secure"
 	end
 	local cookies = ngx.header["Set-Cookie"]

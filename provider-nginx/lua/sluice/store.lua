@@ -11,9 +11,13 @@
 --
 -- The same batches stand one after the other in the state file, so a start without anybody else brings back the last state.
 -- A whole state that comes in pieces overwrites row by row what is served; what was not repeated goes with the last piece.
+--
+-- Keys that begin with `!` are no rows. `!shape:HOST` tells how the paths of a host are to be looked up: its value is how many rows they have, its
+-- flags are twice the number of slashes of the deepest prefix, and one more if some are found by their whole key.
 local bit = require("bit")
+local changes = require("sluice.changes")
 
-local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPTH = "!depth", LONGEST = "!longest" }
+local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPTH = "!depth", LONGEST = "!longest", SHAPES = "!shapes" }
 
 local ROW_HEAD_LEN = 7
 local KEY_LEN_MAX = 65535
@@ -22,8 +26,9 @@ local NONE = ("0"):rep(16)
 local HALF = ("f"):rep(16)
 
 local dict = ngx.shared.sluice
-local byte, sub, match, gsub = string.byte, string.sub, string.match, string.gsub
-local band = bit.band
+local byte, find, sub, match, gsub = string.byte, string.find, string.sub, string.match, string.gsub
+local band, bor = bit.band, bit.bor
+local WHOLE, PREFIX = 87, 80 -- with which keys of routes begin
 
 -- The head as a table, or nil and what is wrong.
 function _M.read_head(text)
@@ -78,30 +83,81 @@ local function check(head, text, from)
 	return each_row(text, from, function() return true end)
 end
 
-local function put(op, key, value, generation)
-	if op == 68 then
-		dict:delete(key)
+-- The name of a host in the key of one of its paths' rows, or nil.
+local function host_in(key)
+	local first = byte(key)
+	local slash = (first == WHOLE or first == PREFIX) and find(key, "/", 2, true)
+	return slash and sub(key, 2, slash - 1) or nil
+end
+
+local function slashes_in(key)
+	local _, count = gsub(key, "/", "/")
+	return count
+end
+
+-- Before the row is there. One that is there is in the shape already.
+local function note_path(key)
+	local host = host_in(key)
+	if not host or not dict:get(_M.SHAPES) or dict:get(key) then
 		return true
 	end
-	-- safe_set never makes room by throwing out another row.
-	local ok, problem = dict:safe_set(key, value, 0, generation)
-	if not ok then
-		return false, problem
+	local shape = "!shape:" .. host
+	local count, flags = dict:get(shape)
+	flags = flags or 0
+	if byte(key) == WHOLE then
+		flags = bor(flags, 1)
+	else
+		flags = math.max(flags, slashes_in(key) * 2 + band(flags, 1))
 	end
-	-- A path is looked up element by element, but neither further than any row goes nor with more bytes than any has.
+	return dict:safe_set(shape, (count or 0) + 1, 0, flags)
+end
+
+-- The last row of a host takes its shape along. Otherwise the shape stays as it is: it tells how deep and whole keys may be, not that they are.
+local function forget_row(key)
+	local host = host_in(key)
+	local shape = host and "!shape:" .. host
+	local count, flags
+	if shape and dict:get(key) then
+		count, flags = dict:get(shape)
+	end
+	dict:delete(key)
+	changes.note(key)
+	if count and count > 1 then
+		dict:safe_set(shape, count - 1, 0, flags)
+	elseif count then
+		dict:delete(shape)
+	end
+end
+
+-- A path is looked up element by element, but neither further than any row goes nor with more bytes than any has.
+local function note_bounds(key)
 	if #key > _M.longest() then
-		ok, problem = dict:safe_set(_M.LONGEST, #key)
+		local ok, problem = dict:safe_set(_M.LONGEST, #key)
 		if not ok then
 			return false, problem
 		end
 	end
-	if byte(key) == 80 then
-		local _, slashes = gsub(key, "/", "/")
-		if slashes > _M.depth() then
-			return dict:safe_set(_M.DEPTH, slashes)
-		end
+	if byte(key) == PREFIX and slashes_in(key) > _M.depth() then
+		return dict:safe_set(_M.DEPTH, slashes_in(key))
 	end
 	return true
+end
+
+local function put(op, key, value, generation)
+	if op == 68 then
+		forget_row(key)
+		return true
+	end
+	changes.note(key)
+	local ok, problem = note_path(key)
+	if ok then
+		-- safe_set never makes room by throwing out another row.
+		ok, problem = dict:safe_set(key, value, 0, generation)
+	end
+	if not ok then
+		return false, problem
+	end
+	return note_bounds(key)
 end
 
 -- Forgets every row that the whole state of this generation did not repeat.
@@ -110,9 +166,31 @@ local function sweep(generation)
 		if byte(key) ~= 33 then
 			local _, flags = dict:get(key)
 			if flags ~= generation then
-				dict:delete(key)
+				forget_row(key)
 			end
 		end
+	end
+end
+
+-- The rows of a batch that has been found good, which begins or ends a whole state or not. nil, or an HTTP status and what is wrong.
+local function take_rows(head, text, from, generation)
+	-- Half a batch must not pass for a whole one if this ends in between.
+	dict:safe_set(_M.SERIAL, HALF)
+	local ok, problem = each_row(text, from, function(op, key, value)
+		return put(op, key, value, generation)
+	end)
+	if not ok then
+		return 507, problem
+	end
+	if band(head.flags, LAST) ~= 0 then
+		sweep(generation)
+	end
+	if dict:get(_M.SHAPES) then
+		dict:safe_set(_M.SHAPES, head.serial)
+	end
+	ok, problem = dict:safe_set(_M.SERIAL, head.serial)
+	if not ok then
+		return 507, problem
 	end
 end
 
@@ -133,21 +211,14 @@ local function take(head, text, from)
 	elseif _M.serial() ~= head.base then
 		return 409, "another state is here"
 	end
-	-- Half a batch must not pass for a whole one if this ends in between.
-	dict:safe_set(_M.SERIAL, HALF)
-	ok, problem = each_row(text, from, function(op, key, value)
-		return put(op, key, value, generation)
-	end)
+	ok, problem = changes.begin()
 	if not ok then
 		return 507, problem
 	end
-	if band(head.flags, LAST) ~= 0 then
-		sweep(generation)
-	end
-	ok, problem = dict:safe_set(_M.SERIAL, head.serial)
-	if not ok then
-		return 507, problem
-	end
+	local status
+	status, problem = take_rows(head, text, from, generation)
+	changes.finish()
+	return status, problem
 end
 
 -- Takes one batch from the control socket. nil, or an HTTP status and what is wrong.
@@ -183,11 +254,17 @@ end
 
 -- In the master, before workers are made: at a start the state comes from disk. A reload finds it in the dictionary, which is newer.
 function _M.init(path)
-	if dict:get(_M.SERIAL) then
-		-- It may be of a version that did not note it.
+	changes.init()
+	local serial = dict:get(_M.SERIAL)
+	if serial then
+		-- It may be of a version that did not note it, nor shapes: those are of the whole state or worth nothing.
 		dict:safe_add(_M.LONGEST, KEY_LEN_MAX)
+		if dict:get(_M.SHAPES) ~= serial then
+			dict:delete(_M.SHAPES)
+		end
 		return
 	end
+	dict:safe_set(_M.SHAPES, NONE)
 	local file = io.open(path, "rb")
 	if not file then
 		return
@@ -212,6 +289,18 @@ end
 
 function _M.get(key)
 	return dict:get(key)
+end
+
+-- How deep the host's prefixes are at most, and whether there may be paths that are found by their whole key.
+function _M.shape(host)
+	local count, flags
+	if dict:get(_M.SHAPES) then
+		count, flags = dict:get("!shape:" .. host)
+	end
+	if not count then
+		return _M.depth(), true
+	end
+	return math.floor(flags / 2), flags % 2 == 1
 end
 
 function _M.room()

@@ -124,6 +124,46 @@ static void test_listeners(void **state)
 }
 
 /* Every path that nginx was built with, and would use unless told otherwise. */
+static void test_kept_connections(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	f.options.open_files = 65536;
+	render(&f, NULL);
+	assert_true(has(&f, "worker_connections 49152;"));
+	assert_true(has(&f, "upstream 00_http {"));
+	assert_true(has(&f, "upstream 1f_h2 {"));
+	assert_false(has(&f, "upstream 20_http {"));
+	/* 32 times 768 are one half, 3 times 32 times 96 three sixteenths. */
+	assert_int_equal(count_lines(&f, "\tkeepalive 768;"), CONF_SHARDS);
+	assert_int_equal(count_lines(&f, "\tkeepalive 96;"), 3 * CONF_SHARDS);
+	f.options.open_files = 100;
+	render(&f, NULL);
+	assert_int_equal(count_lines(&f, "\tkeepalive 1;"), 4 * CONF_SHARDS);
+	buf_fini(&f.text);
+}
+
+static void test_clients_of_both_families(void **state)
+{
+	struct fixture f;
+	struct check_ip binds[2];
+	(void)state;
+	set_up(&f);
+	assert_true(check_ip(STR("0.0.0.0"), &binds[0]));
+	assert_true(check_ip(STR("::"), &binds[1]));
+	f.ports_items[0].binds = &binds[0];
+	render(&f, NULL);
+	assert_int_equal(count_lines(&f, "\"for=$remote_addr;"), 1);
+	assert_int_equal(count_lines(&f, "\"for=\\\"[$remote_addr]\\\";"), 1);
+	assert_int_equal(count_lines(&f, "\"for=$sluice_for_begin$remote_addr$sluice_for_end;"), 0);
+	f.ports_items[0].bind_count = 2;
+	render(&f, NULL);
+	assert_int_equal(count_lines(&f, "\"for=$remote_addr;"), 0);
+	assert_int_equal(count_lines(&f, "\"for=$sluice_for_begin$remote_addr$sluice_for_end;"), 1);
+	buf_fini(&f.text);
+}
+
 static void test_own_folders(void **state)
 {
 	struct fixture f;
@@ -443,6 +483,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_kept_connections),
+		cmocka_unit_test(test_clients_of_both_families),
 		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_very_many_hosts),

@@ -66,8 +66,12 @@ end
 package.preload["resty.lrucache"] = function()
 	return {
 		new = function()
-			local values = {}
-			return { get = function(_, key) return values[key] end, set = function(_, key, value) values[key] = value end }
+			local values, ends = {}, {}
+			return {
+				get = function(_, key) return (not ends[key] or _M.now < ends[key]) and values[key] or nil end,
+				set = function(_, key, value, ttl) values[key], ends[key] = value, ttl and _M.now + ttl end,
+				delete = function(_, key) values[key] = nil end,
+			}
 		end,
 	}
 end

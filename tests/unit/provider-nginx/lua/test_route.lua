@@ -12,7 +12,10 @@ local function load(rows)
 	end
 	local status, problem = require("sluice.store").apply(HEAD:format(#text) .. text)
 	assert(not status, problem)
-	return require("sluice.route").find
+	local route = require("sluice.route")
+	return function(lb, host, path, is_tls)
+		return route.find(route.view((is_tls and "https:" or "http:") .. lb), host, path)
+	end
 end
 
 local tests = {}
@@ -62,7 +65,8 @@ function tests.rows_of_a_version_that_noted_no_length_are_found()
 	dict:set("Whost:l:a", "h1")
 	dict:set("Ph1/", "root")
 	require("sluice.store").init("/nowhere")
-	assert(require("sluice.route").find("l", "a", "/x", false) == "root")
+	local route = require("sluice.route")
+	assert(route.find(route.view("http:l"), "a", "/x") == "root")
 end
 
 return tests

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What has to be known of a request's headers before it is passed on, with one look at their names and without a copy of them.
+local ffi = require("ffi")
+local base = require("resty.core.base")
+require("resty.core.request") -- declares what is used here
+
+local _M = {}
+
+local C = ffi.C
+local text_of, get_request = ffi.string, base.get_request
+local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
+local CLAIM_LEN_MIN = #"x-forwarded-"
+local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
+local F, H, K, P, U, X = 102, 104, 107, 112, 117, 120
+local find = string.find
+
+local elements = ffi.new("ngx_http_lua_ffi_table_elt_t[?]", HEADERS_MAX)
+local is_truncated = ffi.new("int[1]")
+-- nginx.conf.tmpl replaces these itself.
+local OWN = {
+	["x-forwarded-for"] = true, ["x-forwarded-proto"] = true, ["x-forwarded-host"] = true, ["x-forwarded-port"] = true, ["x-real-ip"] = true,
+	forwarded = true,
+}
+
+-- By first letter and length: headers that must not be passed on as they are, which only the locations of protocols see to.
+local SPECIAL = {
+	[U] = { [#"upgrade"] = "upgrade" },
+	[K] = { [#"keep-alive"] = "keep-alive" },
+	[P] = { [#"proxy"] = "proxy", [#"proxy-connection"] = "proxy-connection" },
+	[H] = { [#"http2-settings"] = "http2-settings" },
+}
+
+local function is_special(first, key)
+	local name = SPECIAL[first][key.len]
+	return name and text_of(key.data, key.len) == name
+end
+
+-- The Host header, empty without one; whether the client says of itself what is ours to say; whether some header is special; whether there are
+-- more headers than anybody needs.
+function _M.look()
+	local request = get_request()
+	local count = C.ngx_http_lua_ffi_req_get_headers_count(request, HEADERS_MAX, is_truncated)
+	local host, has_claims, has_special, is_too_many = "", false, false, is_truncated[0] ~= 0
+	if count > 0 then
+		count = C.ngx_http_lua_ffi_req_get_headers(request, elements, count, 0) == 0 and count or 0
+	end
+	for i = 0, count - 1 do
+		local key = elements[i].key
+		local first = key.data[0]
+		if first == H and key.len == 4 then
+			if text_of(key.data, 4) == "host" then
+				host = text_of(elements[i].value.data, elements[i].value.len)
+			end
+		elseif first == X then
+			if key.len >= CLAIM_LEN_MIN and key.data[2] == F then
+				local name = text_of(key.data, key.len)
+				has_claims = has_claims or (not OWN[name] and find(name, "x-forwarded-", 1, true) == 1)
+			end
+		elseif first == U or first == K or first == P or first == H then
+			has_special = has_special or is_special(first, key)
+		end
+	end
+	return host, has_claims, has_special, is_too_many
+end
+
+-- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.
+function _M.drop_claims()
+	local headers, problem = ngx.req.get_headers(HEADERS_MAX)
+	local count = 0
+	if problem then
+		return false
+	end
+	for name in pairs(headers) do
+		if find(name, "x-forwarded-", 1, true) == 1 or OWN[name] then
+			count = count + 1
+			if count > CLAIMS_MAX then
+				return false
+			end
+			ngx.req.clear_header(name)
+		end
+	end
+	return true
+end
+
+return _M
