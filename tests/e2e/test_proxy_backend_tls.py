@@ -91,8 +91,9 @@ def test_unchecked_only_when_it_is_said(proxy, apply, pods, ours):
     pod = pods("pod", tls=self_signed("whatever.test"))
     apply(https("off", pod, verify="off"), https("named", pod, verify="off", server_name="n.internal"), https("on", pod, **by_ca(ours)),
           host("off.test", ("/", "off")), host("named.test", ("/", "named")), host("on.test", ("/", "on")))
-    assert proxy.reached("off.test") == "pod" and pod.server_names[-1] == "off.test"
-    assert proxy.reached("named.test") == "pod" and "n.internal" in pod.server_names
+    for _ in range(8):  # both workers of nginx have a connection that they keep
+        assert proxy.reached("off.test") == "pod" and pod.server_names[-1] == "off.test"
+    assert proxy.reached("named.test") == "pod" and pod.server_names[-1] == "n.internal", "what is kept is not for another name"
 
 
 def test_no_trust_is_borrowed(proxy, apply, pods, ours, theirs):

@@ -94,9 +94,10 @@ local function location_of(var, pool)
 			return nil
 		end
 		var.sluice_client, var.sluice_client_key = "data:" .. chain, "data:" .. key
-	elseif tls.trust == "off" then
+	elseif tls.trust == "off" and not tls.name then
 		return named[pool.proto]
 	end
+	-- Connections that are made for nobody else: one that is kept was made by another pool of the same address perhaps, with another name.
 	return "@" .. pool.proto .. "_" .. tls.trust
 end
 
