@@ -94,7 +94,7 @@ def limited(proxy: HAProxy) -> pathlib.Path:
     return program
 
 
-@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[1] < DESCRIPTORS, reason="there are even fewer")
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[1] < DESCRIPTORS, reason="this machine allows fewer open files than the test would use up")
 def test_idle_connections_leave_half_of_the_descriptors():
     names = [f"h{number}.test" for number in range(HOSTS)]
     with HAProxy(start=False) as proxy, Backend("pod") as pod:
