@@ -28,6 +28,8 @@ local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 
 -- From the access phase of a request on the short way to its balancer phase, which follows at once. Whoever finds somebody else's decides again.
 local decided_for, decided_pool, decided_peer = 0, nil, nil
+-- The pool of a request that is being handed to another location, which it enters at once.
+local handed_for, handed_pool = 0, nil
 
 local function request_id()
 	return tonumber(cast(uintptr, get_request()))
@@ -162,8 +164,9 @@ local function look_closely(view, header, has_claims, is_too_many)
 	if not location then
 		return finish(503, "no endpoints\n")
 	end
-	-- There an endpoint is chosen: two choices a request would give each second endpoint nothing.
-	var.sluice_pool = key
+	-- There an endpoint is chosen: two choices a request would give each second endpoint nothing. But of this pool, although it may have gone by then:
+	-- when it was found it was the right one.
+	handed_for, handed_pool = request_id(), pool
 	return ngx.exec(location)
 end
 
@@ -208,9 +211,10 @@ end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
 function _M.access_named()
-	local ctx = ngx.ctx
+	local ctx, pool = ngx.ctx, handed_for == request_id() and handed_pool
+	handed_for, handed_pool = 0, nil
 	ctx.is_long = ngx.var.sluice_upgrade ~= ""
-	return prepare_pool(ctx, pools.get(ngx.var.sluice_pool))
+	return prepare_pool(ctx, pool)
 end
 
 local function connect(peer)
