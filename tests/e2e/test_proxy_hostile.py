@@ -17,7 +17,7 @@ from lib.raw_http import dial
 SIZES = [1_000, 4_000, 15_000, 64_000]  # a line of 16 kB with what stands around it would be refused unread
 RATIO_MAX = 3
 REQUESTS = 6  # in one measurement, far above what the clock of the scheduler can tell
-ROUNDS = 6  # noise only adds to the time that was used: the least of some measurements counts
+ROUNDS = 60  # measurements at most: noise only adds to the time that was used, so the least of them counts
 PATH_ELEMENTS_MAX, PATH_LEN_MAX = 64, 1024  # of a route
 
 
