@@ -63,8 +63,8 @@ class Forwarder:
 
 
 class TlsGate(Forwarder):
-    """TLS before a plain server; what it shows, and whom it asks to show something, may be changed for connections to come. Use it as a
-    context manager. `clients` are the common names that were shown, oldest first; "" for nobody."""
+    """TLS before a plain server; what it shows may be changed for all clients that have not yet begun to speak. Use it as a context
+    manager. `clients` are the common names that were shown, oldest first; "" for nobody."""
 
     def __init__(self, port: int, folder: pathlib.Path, pair: Any, clients_of: bytes):
         self.folder = folder
@@ -79,7 +79,12 @@ class TlsGate(Forwarder):
         context.load_cert_chain(self.folder / "gate.pem")
         context.load_verify_locations(cadata=self.clients_of.decode())
         context.verify_mode = ssl.CERT_OPTIONAL
+        context.sni_callback = self._choose
         self.context = context
+
+    def _choose(self, tls: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext) -> None:
+        """What is shown when the client has spoken, not when its connection was accepted: by then its side may trust others."""
+        tls.context = self.context
 
     def _opened(self, near: socket.socket) -> socket.socket:
         tls = self.context.wrap_socket(near, server_side=True)
