@@ -264,7 +264,8 @@ local function balance_again()
 	local var = ngx.var
 	local name, path = read_target(var, var.http_host or "")
 	local _, pool = find_pool(view_of(var.sluice_view), name, path)
-	local peer = pool and pools.pick(pool, var.remote_addr, note_tried(pool))
+	-- Rows may have changed meanwhile, and this location speaks plain HTTP to anybody.
+	local peer = pool and pool.is_plain and pools.pick(pool, var.remote_addr, note_tried(pool))
 	if not peer then
 		return ngx.exit(502)
 	end
