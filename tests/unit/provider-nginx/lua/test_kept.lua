@@ -306,6 +306,26 @@ function tests.shapes_that_do_not_belong_to_the_state_are_not_believed()
 	assert(route.find(route.view("http:l"), "a", "/x/y") == "p2")
 end
 
+-- After an upgrade, while workers of the version before are still ending.
+function tests.rows_that_came_by_a_worker_without_shapes_are_found()
+	local find, other = start({ { "Whost:l:a", "h1" }, { "Ph1/", "p1" } })
+	local dict = ngx.shared.sluice
+	local function take_without_shapes(key, pool)
+		dict:set(key, pool)
+		serial = serial + 1
+		dict:set("!serial", serial_text())
+		dict:set("!depth", 4)
+		dict:set("!longest", 40)
+	end
+	take_without_shapes("Ph1/x/", "p2")
+	assert(find("a", "/x") == "p2")
+	-- What others add to the shapes later does not make them whole.
+	apply(other, 0, { { "Ph1/y/", "p3" } })
+	take_without_shapes("Wh1/z", "p4")
+	apply(other, 0, { { "Ph1/y/y/", "p5" } })
+	assert(find("a", "/x") == "p2" and find("a", "/y") == "p3" and find("a", "/z") == "p4" and find("a", "/y/y") == "p5")
+end
+
 local function pool_text(...)
 	return "proto http\n" .. table.concat({ ... }, "\n") .. "\n"
 end
