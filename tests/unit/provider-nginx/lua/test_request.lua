@@ -56,6 +56,19 @@ function tests.what_was_handed_over_counts_once()
 	assert(ngx.status == 503 and ngx.ctx.peer == nil)
 end
 
+-- $host is that of the target, $request_uri is without it.
+function tests.a_target_for_another_host_is_refused_whatever_is_kept()
+	local request = start(ROWS)
+	require("sluice.pools").get("p")
+	for _ = 1, 2 do
+		request.access("http:l")
+		assert(ngx.status == nil and ngx.var.sluice_upstream)
+	end
+	ngx.var.host, ngx.var.sluice_upstream = "b", nil
+	request.access("http:l")
+	assert(ngx.status == 400 and not ngx.var.sluice_upstream)
+end
+
 -- It has been decided for a plain pool; when that endpoint fails, the pool has become another.
 function tests.who_is_asked_next_is_asked_in_plain_http_only_if_the_pool_is_plain()
 	for _, case in ipairs({ { "proto http", 2 }, { "proto https", 0 }, { "proto http\nsticky c - -", 0 } }) do
