@@ -91,14 +91,20 @@ static bool is_there(const struct repair *repair)
 /* The state file follows later: after a failed write the feed waits before it writes again. */
 static void make_again(struct repair *repair, bool is_first_look)
 {
+	const char *folder = repair->config->local.state_dir;
+	bool was_gone = !files_exist(folder);
 	if (is_first_look)
-		log_event(&EV_FOLDER_GONE, LOG_STR("folder", repair->config->local.state_dir));
+		log_event(&EV_FOLDER_GONE, LOG_STR("folder", folder));
 	char *problem = folders_make(repair->local, repair->config);
 	free(problem);
 	(void)repair_files(repair);
 	feed_kick(repair->feed, local_state(repair->local));
-	repair->is_folder_gone = !files_exist(repair->config->local.state_dir);
-	if (repair->is_folder_gone)
+	bool is_gone = !files_exist(folder);
+	/* It may go while what was in it before is still being made again. */
+	if (!is_first_look && !repair->is_folder_gone && (was_gone || is_gone))
+		log_event(&EV_FOLDER_GONE, LOG_STR("folder", folder));
+	repair->is_folder_gone = is_gone;
+	if (is_gone)
 		local_end_without_folder(repair->local);
 	repair->on_change();
 }

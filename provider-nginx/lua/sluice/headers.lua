@@ -3,6 +3,7 @@
 local ffi = require("ffi")
 local base = require("resty.core.base")
 require("resty.core.request") -- declares what is used here
+require("resty.core.var")
 
 local _M = {}
 
@@ -12,10 +13,14 @@ local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
 local CLAIM_LEN_MIN = #"x-forwarded-"
 local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
 local F, H, K, P, U, X = 102, 104, 107, 112, 117, 120
+local SLASH, HASH = 47, 35
+local TARGET = "request_uri"
 local find = string.find
 
 local elements = ffi.new("ngx_http_lua_ffi_table_elt_t[?]", HEADERS_MAX)
 local is_truncated = ffi.new("int[1]")
+local lower_name, value, value_len = ffi.new("char[?]", #TARGET), ffi.new("unsigned char *[1]"), ffi.new("size_t[1]")
+local error_text = ffi.new("char *[1]")
 -- nginx.conf.tmpl replaces these itself.
 local OWN = {
 	["x-forwarded-for"] = true, ["x-forwarded-proto"] = true, ["x-forwarded-host"] = true, ["x-forwarded-port"] = true, ["x-real-ip"] = true,
@@ -49,6 +54,7 @@ function _M.look()
 		local first = key.data[0]
 		if first == H and key.len == 4 then
 			if text_of(key.data, 4) == "host" then
+				has_special = has_special or host ~= ""
 				host = text_of(elements[i].value.data, elements[i].value.len)
 			end
 		elseif first == X then
@@ -61,6 +67,25 @@ function _M.look()
 		end
 	end
 	return host, has_claims, has_special, is_too_many
+end
+
+-- Whether the target is a path, perhaps with a query, of bytes that a target may have: what uri.path_of() tells, but without a copy of it. nginx has
+-- taken a scheme and an authority away already.
+function _M.has_plain_target()
+	if C.ngx_http_lua_ffi_var_get(get_request(), TARGET, #TARGET, lower_name, 0, value, value_len, error_text) ~= 0 then
+		return false
+	end
+	local text, last = value[0], tonumber(value_len[0]) - 1
+	if last < 0 or text[0] ~= SLASH then
+		return false
+	end
+	for i = 1, last do
+		local c = text[i]
+		if c < 33 or c > 126 or c == HASH then
+			return false
+		end
+	end
+	return true
 end
 
 -- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.

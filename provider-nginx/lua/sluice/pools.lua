@@ -16,9 +16,11 @@ local LEFT_FOR_S = 65 -- longer than nginx keeps a connection to an endpoint tha
 local SHARDS = 32 -- upstreams of each protocol in nginx.conf.tmpl
 local cache, cached = {}, 0
 local failed = lrucache.new(10000)
-local left = lrucache.new(10000) -- endpoints that a pool had
+local LEFT_MAX = 10000
+local left = lrucache.new(LEFT_MAX) -- endpoints that a pool had
+local left_count, left_counted_until = 0, 0
 local shard = 0
-local anybody_left_until = 0 -- when there were more pools than are kept, so that nobody knows who has left
+local anybody_left_until = 0 -- when there was more than is kept of pools or of who has left, so that nobody knows who has
 local health = ngx.shared.sluice_health
 local find, gmatch, match = string.find, string.gmatch, string.match
 local crc32 = ngx.crc32_long
@@ -47,11 +49,16 @@ local words = {
 	check = function(pool, rest)
 		pool.check = rest
 	end,
-	e = function(pool, rest)
+	e = function(pool, rest, before)
 		local state, id, ip, port = match(rest, "^([ad]) (%x+) (%S+) (%d+)$")
-		local peer = { id = id, ip = ip, port = tonumber(port), name = ip .. " " .. port, busy = 0 }
-		-- As nginx writes it.
-		peer.address = (find(ip, ":", 1, true) and "[" .. ip .. "]" or ip) .. ":" .. port
+		local name = ip .. " " .. port
+		-- One that was there before goes on: requests that are under way will take themselves off its count.
+		local peer = before and before.by_id[id]
+		if not peer or peer.name ~= name then
+			peer = { id = id, ip = ip, port = tonumber(port), name = name, busy = 0, is_new = true }
+			-- As nginx writes it.
+			peer.address = (find(ip, ":", 1, true) and "[" .. ip .. "]" or ip) .. ":" .. port
+		end
 		pool.by_id[id] = peer
 		if state == "a" then
 			pool.active[#pool.active + 1] = peer
@@ -62,39 +69,35 @@ local words = {
 -- nginx finds a connection that it keeps by its address alone, and has no way to close one. So those to endpoints that have left are not used for
 -- as long as there may be any: whoever has the address by then may be somebody else.
 local function note_left(before, pool)
+	local now = ngx.now()
+	if now >= left_counted_until then
+		left_count, left_counted_until = 0, now + LEFT_FOR_S
+	end
 	for id, peer in pairs(before.by_id) do
-		if not pool or not pool.by_id[id] then
+		if not pool or pool.by_id[id] ~= peer then
 			left:set(peer.name, true, LEFT_FOR_S)
+			left_count = left_count + 1
 		end
 	end
-end
-
--- What a pool takes over from itself as it was.
-local function go_on(pool, before)
-	for id, peer in pairs(pool.by_id) do
-		local old = before.by_id[id]
-		peer.busy = old and old.busy or 0
-		peer.is_new = not old or old.is_new
+	-- Half, because those of the time before may count, too.
+	if left_count > LEFT_MAX / 2 then
+		anybody_left_until = now + LEFT_FOR_S
 	end
-	pool.turn, pool.shard = before.turn, before.shard
-	note_left(before, pool)
 end
 
--- Everything of the row's text; peers that were there before keep their counts.
+-- Everything of the row's text. `before`: the pool as it was, whose endpoints go on as far as they are still there.
 local function parse(key, text, before)
 	local pool = { key = key, text = text, proto = "http", algo = "rr", active = {}, by_id = {}, turn = math.random(0, 65535) }
 	for word, rest in gmatch(text, "(%l+) ([^\n]*)\n") do
-		words[word](pool, rest)
+		words[word](pool, rest, before)
 	end
 	if before then
-		go_on(pool, before)
+		pool.turn, pool.shard = before.turn, before.shard
+		note_left(before, pool)
 	else
 		-- In turn, so that each of them has to keep equally many connections: to find one of them nginx looks at all.
 		shard = (shard + 1) % SHARDS
 		pool.shard = shard
-		for _, peer in pairs(pool.by_id) do
-			peer.is_new = true
-		end
 	end
 	pool.upstream = string.format("%02x_%s", pool.shard, pool.proto)
 	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least"

@@ -18,7 +18,8 @@ local _M = {}
 
 local find, lower, gmatch = string.find, string.lower, string.gmatch
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
-local is_settled, only, known, view_of = changes.is_settled, route.only, pools.known, route.view
+local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, pools.known, route.view
+local look, has_plain_target = headers.look, headers.has_plain_target
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
@@ -170,19 +171,25 @@ local function look_closely(view, header, has_claims, is_too_many)
 	return ngx.exec(location)
 end
 
+-- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.
+local function find_settled(view, header, var)
+	local kept, host = kept_host(view, header), var.host
+	local only = kept and kept.only
+	if only and host == header and has_plain_target() then
+		return only
+	end
+	local path = path_of(var.request_uri)
+	local name = kept and header or split_host(header)
+	-- A target with an authority of its own: see read_target().
+	if not path or not name or normal_name(name) ~= host then
+		return nil
+	end
+	return route.find(view, host, path)
+end
+
 -- The pool of a request that may take the short way, or nil.
 local function known_pool(view, header, var)
-	local path = path_of(var.request_uri)
-	local host = var.host
-	local key = path and header == host and only(view, host)
-	if path and not key then
-		local name = split_host(header)
-		-- A target with an authority of its own: see read_target().
-		if not name or normal_name(name) ~= host then
-			return nil
-		end
-		key = route.find(view, host, path)
-	end
+	local key = find_settled(view, header, var)
 	local pool = key and known(key)
 	return pool and pool.is_plain and pool
 end
@@ -191,7 +198,7 @@ end
 -- are clients with IPv4 and with IPv6 addresses.
 function _M.access(id, is_mixed)
 	local view = view_of(id)
-	local header, has_claims, has_special, is_too_many = headers.look()
+	local header, has_claims, has_special, is_too_many = look()
 	decided_for = 0
 	if has_claims or has_special or is_too_many or header == "" or not is_settled() then
 		return look_closely(view, header, has_claims, is_too_many)
@@ -257,7 +264,8 @@ local function balance_again()
 	local var = ngx.var
 	local name, path = read_target(var, var.http_host or "")
 	local _, pool = find_pool(view_of(var.sluice_view), name, path)
-	local peer = pool and pools.pick(pool, var.remote_addr, note_tried(pool))
+	-- Rows may have changed meanwhile, and this location speaks plain HTTP to anybody.
+	local peer = pool and pool.is_plain and pools.pick(pool, var.remote_addr, note_tried(pool))
 	if not peer then
 		return ngx.exit(502)
 	end

@@ -216,10 +216,10 @@ function _M.find(view, name, path, is_anew)
 	return pool
 end
 
--- The pool of all paths of a host that is kept, or nil. Only after changes.is_settled(). `text` need not be the name of any host.
-function _M.only(view, text)
-	local host = view.names[text]
-	return host and host.only
+-- The host of that name if it is kept, or nil; `only` of it is the pool of all its paths, if that is all there is to know. Only after
+-- changes.is_settled(). `text` need not be the name of any host; if it is, it is as a row has it.
+function _M.kept(view, text)
+	return view.names[text]
 end
 
 return _M

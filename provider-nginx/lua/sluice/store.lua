@@ -95,6 +95,12 @@ local function slashes_in(key)
 	return count
 end
 
+-- Whether all rows are in the shapes: not so while a batch is being taken, nor when one has been taken by a worker from before a reload whose version
+-- knew no shapes.
+local function are_shapes_whole()
+	return dict:get(_M.SHAPES) == _M.serial()
+end
+
 -- Before the row is there. One that is there is in the shape already.
 local function note_path(key)
 	local host = host_in(key)
@@ -174,6 +180,10 @@ end
 
 -- The rows of a batch that has been found good, which begins or ends a whole state or not. nil, or an HTTP status and what is wrong.
 local function take_rows(head, text, from, generation)
+	-- Whoever has ended over a batch has kept them up to there.
+	if _M.serial() ~= HALF and not are_shapes_whole() then
+		dict:delete(_M.SHAPES)
+	end
 	-- Half a batch must not pass for a whole one if this ends in between.
 	dict:safe_set(_M.SERIAL, HALF)
 	local ok, problem = each_row(text, from, function(op, key, value)
@@ -294,7 +304,7 @@ end
 -- How deep the host's prefixes are at most, and whether there may be paths that are found by their whole key.
 function _M.shape(host)
 	local count, flags
-	if dict:get(_M.SHAPES) then
+	if are_shapes_whole() then
 		count, flags = dict:get("!shape:" .. host)
 	end
 	if not count then

@@ -306,6 +306,26 @@ function tests.shapes_that_do_not_belong_to_the_state_are_not_believed()
 	assert(route.find(route.view("http:l"), "a", "/x/y") == "p2")
 end
 
+-- After an upgrade, while workers of the version before are still ending.
+function tests.rows_that_came_by_a_worker_without_shapes_are_found()
+	local find, other = start({ { "Whost:l:a", "h1" }, { "Ph1/", "p1" } })
+	local dict = ngx.shared.sluice
+	local function take_without_shapes(key, pool)
+		dict:set(key, pool)
+		serial = serial + 1
+		dict:set("!serial", serial_text())
+		dict:set("!depth", 4)
+		dict:set("!longest", 40)
+	end
+	take_without_shapes("Ph1/x/", "p2")
+	assert(find("a", "/x") == "p2")
+	-- What others add to the shapes later does not make them whole.
+	apply(other, 0, { { "Ph1/y/", "p3" } })
+	take_without_shapes("Wh1/z", "p4")
+	apply(other, 0, { { "Ph1/y/y/", "p5" } })
+	assert(find("a", "/x") == "p2" and find("a", "/y") == "p3" and find("a", "/z") == "p4" and find("a", "/y/y") == "p5")
+end
+
 local function pool_text(...)
 	return "proto http\n" .. table.concat({ ... }, "\n") .. "\n"
 end
@@ -347,6 +367,46 @@ function tests.connections_to_who_has_left_are_not_used_for_who_comes()
 	apply(other, 0, rows)
 	assert(not is_anew("p", "4"))
 	assert(is_anew("r", "1"))
+end
+
+-- So many that some of them are forgotten before their time.
+function tests.nobody_is_trusted_when_more_have_left_than_are_remembered()
+	local standin = require("standin")
+	local rows, gone = { { "Opool:q", pool_text("e a 1 10.0.0.1 80") } }, {}
+	for p = 1, 60 do
+		local many = {}
+		for i = 1, 100 do
+			many[i] = ("e a %x 10.1.%d.%d 80"):format(p * 256 + i, p, i)
+		end
+		rows[#rows + 1] = { "Opool:p" .. p, pool_text(unpack(many)) }
+		gone[p] = { "Opool:p" .. p, false }
+	end
+	local _, other = start(rows)
+	local pools = require("sluice.pools")
+	local function is_anew(id)
+		return pools.is_to_be_met_anew(pools.get("q").by_id[id])
+	end
+	for p = 1, 60 do
+		assert(pools.get("p" .. p))
+	end
+	assert(not is_anew("1"))
+	apply(other, 0, gone)
+	apply(other, 0, { { "Opool:q", pool_text("e a 1 10.0.0.1 80", "e a 3 10.0.0.3 80") } })
+	assert(is_anew("3") and not is_anew("1"))
+	standin.now = standin.now + 66
+	assert(not is_anew("3"))
+end
+
+function tests.requests_under_way_count_once_whatever_changes_meanwhile()
+	local _, other = start({ { "Opool:p", pool_text("algo least", "e a 1 10.0.0.1 80") } })
+	local pools = require("sluice.pools")
+	local peer = pools.pick(pools.get("p"))
+	peer.busy = peer.busy + 1
+	apply(other, 0, { { "Opool:p", pool_text("algo least", "e a 1 10.0.0.1 80", "e a 2 10.0.0.2 80") } })
+	assert(pools.get("p").by_id["1"].busy == 1)
+	assert(pools.pick(pools.get("p")).id == "2")
+	peer.busy = peer.busy - 1
+	assert(pools.get("p").by_id["1"].busy == 0)
 end
 
 return tests
