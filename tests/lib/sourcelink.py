@@ -80,7 +80,6 @@ class SourceLink:
         return self
 
     def stop(self) -> None:
-        """Closes the socket and the connection."""
         self._stopping = True
         self._reading.set()
         self.drop()
@@ -122,7 +121,6 @@ class SourceLink:
         self.send("status", body)
 
     def event(self, record: dict[str, Any], reason: str, message: str, warning: bool = False, standing: bool = False) -> None:
-        """Asks for a Kubernetes Event."""
         body = key_of(record) | {"type": "warning" if warning else "normal", "reason": reason, "message": message}
         self.send("event", body | ({"standing": True} if standing else {}))
 
@@ -133,7 +131,6 @@ class SourceLink:
         return self.connections[-1] if self.connections else None
 
     def record(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
-        """The newest form of an object."""
         with self._lock:
             return self.records.get((kind, namespace, name))
 
@@ -294,7 +291,6 @@ def key_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def address_of(text: str) -> dict[str, Any]:
-    """An entry of a status."""
     is_ip = text.replace(".", "").isdigit() or ":" in text
     return {"ip" if is_ip else "hostname": text}
 

@@ -71,7 +71,7 @@ def test_what_another_controller_wrote_without_ports_is_completed_once(rig, web)
 def test_kubectl_shows_it(rig, web):
     rig.link.status(web, "192.0.2.1", "lb.example")
     rig.wait_shown("lb.example", "192.0.2.1")
-    assert "192.0.2.1,lb.example" in rig.kube.api.kubectl("get", "ingress", "web").stdout
+    assert "192.0.2.1,lb.example" in rig.kubectl("get", "ingress", "web")
 
 
 def test_no_addresses_any_more(rig, web):

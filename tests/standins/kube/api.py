@@ -44,7 +44,6 @@ class Api:
         self.state = state
 
     async def handle(self, connection: Connection, request: Request) -> None:
-        """Answers one request, in whatever way the faults of the moment allow."""
         info = of_request(request)
         identity: Identity | None = None
         refusal = None

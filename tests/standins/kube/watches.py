@@ -104,7 +104,6 @@ class Stream:
         }
 
     async def run(self, headers: list[tuple[str, str]]) -> None:
-        """Serves the watch to its end."""
         self.connection.write(self.connection.head(200, [*headers, ("Content-Type", "application/json")], None))
         self.state.streams[self.id] = self
         self.state.journal.answered(self.call.entry, 200)

@@ -61,7 +61,6 @@ def _to_stored(call: Call, document: Any) -> dict[str, Any]:
 # Verbs
 
 async def create(call: Call) -> Answer:
-    """POST to a collection."""
     obj = _to_stored(call, _document(call, PLAIN_TYPES))
     if call.served.resource is ACCESS_REVIEWS:
         return _review(call, obj)
@@ -106,7 +105,6 @@ async def update(call: Call) -> Answer:
 
 
 async def patch_(call: Call) -> Answer:
-    """PATCH in any of its formats."""
     document = _document(call, PATCHES)
     old = _current(call)
     if old is None:

@@ -107,18 +107,14 @@ class Api:
 
     def _answer(self, request: web.BaseRequest, target: Target | None, problem: ApiError | None, raw: bytes,
                 entry: Entry, fault: Fault | None) -> Answer:
-        headers: dict[str, str] = {}
         try:
             key = self.accounts.authenticate(request.headers)
             if target is None:
                 raise problem or not_found()
             caller = self.accounts.caller(key, target.project)
-            headers = self._headers(target, caller)
-            answer = self._dispatch(request.method, target, raw, caller, entry, fault)
-            answer.headers.update(headers)
-            return answer
+            return self._dispatch(request.method, target, raw, caller, entry, fault)
         except ApiError as error:
-            return Answer(error.status, dumps(error.body()), {**headers, **error.headers})
+            return Answer(error.status, dumps(error.body()), error.headers)
 
     def _dispatch(self, method: str, target: Target, raw: bytes, caller: Caller, entry: Entry,
                   fault: Fault | None) -> Answer:
@@ -221,7 +217,7 @@ class Api:
         entry.status = 101
         return await self.subscriptions.serve(request, names, target.urls, caller)
 
-    # Bodies and headers
+    # Bodies
 
     @staticmethod
     def _peek(raw: bytes) -> Any:
@@ -243,17 +239,6 @@ class Api:
             if isinstance(body, dict):  # anything else is as good as an empty object
                 fields.update(body)
         return fields
-
-    @staticmethod
-    def _headers(target: Target, caller: Caller) -> dict[str, str]:
-        urls = target.urls
-        if target.type == "project" and target.id is not None:
-            urls = Urls(urls.base, target.id)  # a project's own URL leads to what is within it
-        headers = {
-            "X-API-Schemas": f"{urls.prefix}/schemas", "X-API-ACCOUNT-ID": caller.project,
-            "X-API-ACCOUNT-KIND": caller.role, "X-API-USER-ID": caller.project,
-        }
-        return headers if caller.role == "agent" else {**headers, "X-API-ACCOUNT-NAME": "Default"}
 
     @staticmethod
     async def _prepared(request: web.BaseRequest, answer: Answer, length: int | None = None) -> web.StreamResponse:
@@ -310,7 +295,7 @@ class Api:
         status = int(spec.get("status", 500))
         code = spec.get("code", http.client.responses[status])
         error = ApiError(status, code, spec.get("message"), spec.get("fieldName"))
-        return Answer(status, dumps(error.body()), dict(spec.get("headers", {})))
+        return Answer(status, dumps(error.body()))
 
     async def _spoil(self, request: web.BaseRequest, fault: Fault, answer: Answer,
                      entry: Entry) -> web.StreamResponse:
