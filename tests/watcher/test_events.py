@@ -43,7 +43,7 @@ def test_said_again_it_is_counted(rig, web):
     for _ in range(3):
         rig.link.event(web, "Updated", "scale is 2 now")
     first = counted(rig, "Updated", 3)
-    # In another life too, which does not know how often it was counted.
+    # Also after a restart, when the count so far is not known.
     rig.watcher.restart()
     rig.settle(2)
     rig.link.event(web, "Updated", "scale is 2 now")
