@@ -43,7 +43,7 @@ def kube_network(mode: str):
 
 
 def kube_streams(end: str, **more):
-    """Watches end so, or stand still."""
+    """Watches end in this way, or go silent."""
     def fault(line):
         line.kube.end_streams(end, OURS, **more)
     return fault
