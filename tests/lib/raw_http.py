@@ -36,7 +36,7 @@ class RawAnswer:
 
 
 def client_context(alpn: list[str] | None = None) -> ssl.SSLContext:
-    """Takes any certificate."""
+    """Accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

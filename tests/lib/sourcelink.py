@@ -115,7 +115,7 @@ class SourceLink:
             self._peer.sendall(data)
 
     def status(self, record: dict[str, Any], *addresses: str | dict[str, Any], release: bool = False) -> None:
-        """Wishes a status for an object that was told of; addresses are IP addresses, host names or whole entries."""
+        """Asks for a status of an object that was told of; addresses are IP addresses, host names or whole entries."""
         entries = [address if isinstance(address, dict) else address_of(address) for address in addresses]
         body = key_of(record) | ({"addresses": entries} if entries else {}) | ({"release": True} if release else {})
         self.send("status", body)
@@ -286,7 +286,7 @@ def frame(kind: str, body: dict[str, Any]) -> bytes:
 
 
 def key_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What a record begins with."""
+    """What identifies a record."""
     return {name: record[name] for name in ("kind", "namespace", "name", "uid") if name in record}
 
 
