@@ -46,14 +46,6 @@ void *xreallocarray(void *ptr, size_t count, size_t size)
 	return xrealloc(ptr, bytes);
 }
 
-void *xaligned_alloc(size_t alignment, size_t size)
-{
-	void *ptr = aligned_alloc(alignment, size);
-	if (ptr == NULL)
-		xalloc_fail();
-	return ptr;
-}
-
 char *xstrdup(const char *text)
 {
 	return xmemdup(text, strlen(text) + 1);

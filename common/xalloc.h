@@ -19,8 +19,6 @@
 [[gnu::returns_nonnull]] void *xrealloc(void *ptr, size_t size);
 /* Like realloc of an array; ends the process when count * size overflows. */
 [[gnu::returns_nonnull]] void *xreallocarray(void *ptr, size_t count, size_t size);
-/* `size` is a multiple of `alignment`, a power of two. */
-[[gnu::malloc, gnu::returns_nonnull]] void *xaligned_alloc(size_t alignment, size_t size);
 [[gnu::malloc, gnu::returns_nonnull]] char *xstrdup(const char *text);
 [[gnu::malloc, gnu::returns_nonnull]] char *xstrndup(const char *text, size_t len);
 [[gnu::malloc, gnu::returns_nonnull]] void *xmemdup(const void *data, size_t len);

@@ -130,11 +130,6 @@ void reports_forget_told(struct reports *reports)
 	reports->epoch++;
 }
 
-bool reports_waiting(const struct reports *reports)
-{
-	return !TAILQ_EMPTY(&reports->marked) || !TAILQ_EMPTY(&reports->events);
-}
-
 /* The payload of one message in the scratch buffer; absent if it cannot be encoded. */
 static struct str encode(
 	struct reports *reports, enum message_type type, const void *value, struct str id)

@@ -38,8 +38,6 @@ void reports_add_event(struct reports *reports, const struct lb_event *event);
  * caller. */
 void reports_forget_told(struct reports *reports);
 
-/* Whether there may be something to take. For tests. */
-bool reports_waiting(const struct reports *reports);
 /* The next payload to send, valid until the next call; false when there is none. Statuses come
  * before events. */
 bool reports_take(struct reports *reports, struct str *ret_payload);

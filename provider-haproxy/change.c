@@ -51,14 +51,15 @@ bool change_is_needed(const struct engine *engine)
 	/* A dead HAProxy is first restarted from its files; if that does not help they are rewritten, with the ports that are available,
 	 * see engine.c. */
 	if (is_down)
-		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
+		return engine->deaths == 0 || !main_file_is_installed(engine->main_file) ||
 		       engine->change->is_unchecked ||
 		       (engine->deaths > 1 && !binds_are_unsettled(engine->binds));
 	const char *running = connection_running(engine->connection);
 	if (!connection_is_ready(engine->connection))
 		return engine->config->socket != NULL &&
 		       connection_state(engine->connection) == CONNECTION_DOWN && running[0] == 0;
-	return engine->is_reload_forced || strcmp(running, engine->description) != 0;
+	return engine->is_reload_forced ||
+	       strcmp(running, main_file_description(engine->main_file)) != 0;
 }
 
 static void end_change(struct engine *engine)
@@ -118,7 +119,7 @@ static int ask_reload(struct engine *engine)
 static void reload(struct engine *engine)
 {
 	log_event(&EV_RELOAD, LOG_STR("from", connection_running(engine->connection)),
-		LOG_STR("to", engine->description));
+		LOG_STR("to", main_file_description(engine->main_file)));
 	engine->change->state = CHANGE_RELOADING;
 	connection_expect_other_worker(engine->connection);
 	pace_step(&engine->change->pace, clock_monotonic_s());
@@ -195,7 +196,8 @@ static void start_or_reload(struct engine *engine)
 		/* An HAProxy run by somebody else reads the files when it starts. */
 		engine->change->state = CHANGE_NONE;
 		slots_note_verified(&engine->slots);
-		connection_set_running(engine->connection, engine->description);
+		connection_set_running(
+			engine->connection, main_file_description(engine->main_file));
 	}
 }
 
@@ -284,7 +286,7 @@ static bool is_offline_now(const struct engine *engine)
 static bool may_start_unchecked(const struct engine *engine)
 {
 	return engine->proxy != NULL && !proxy_is_up(engine->proxy) && engine->deaths == 0 &&
-	       buf_len(&engine->installed) == 0;
+	       !main_file_is_installed(engine->main_file);
 }
 
 void change_on_answer(struct engine *engine)

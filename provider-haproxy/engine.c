@@ -18,7 +18,6 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
-#include "provider-proxy/trusted_file.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -39,8 +38,7 @@ static void update_binds(struct engine *engine)
 	struct str default_certificate =
 		binds_update(engine->binds, &proxy, keeps_held, &engine->arena);
 	certs_set_default(&engine->certs, default_certificate);
-	/* The default certificate's coming or going changes the listeners, too. */
-	engine->is_main_stale = true;
+	main_file_set_stale(engine->main_file);
 	probe_want_rows(engine->probe, binds_ports(engine->binds));
 }
 
@@ -80,9 +78,9 @@ static void step(struct engine *engine)
 		return;
 	if (binds_are_stale(engine->binds) && !change_is_under_way(engine))
 		update_binds(engine);
-	if (engine->had_default != certs_has_default(&engine->certs))
-		engine->is_main_stale = true;
-	if (engine->is_main_stale && !change_is_under_way(engine))
+	/* The default certificate's coming or going changes the listeners, too. */
+	if (main_file_is_stale(engine->main_file, certs_has_default(&engine->certs)) &&
+		!change_is_under_way(engine))
 		staged_update_main(engine);
 	if (connection_state(engine->connection) == CONNECTION_GREETED)
 		sync_begin(engine);
@@ -134,7 +132,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		trust_files_forget_others(&engine->trust);
 		binds_set_stale(engine->binds);
 	}
-	binds_on_commit(engine->binds, buf_str(&engine->installed));
+	binds_on_commit(engine->binds, main_file_installed(engine->main_file));
 	if (is_due)
 		disk_want_flush(engine->disk);
 	engine_wake(engine);
@@ -170,17 +168,13 @@ static void make_files(struct engine *engine)
 void engine_read_trusted(struct engine *engine)
 {
 	const char *path = engine->config->trusted_certificates;
-	uint64_t before = engine->trusted_digest;
-	if (path == NULL)
-		return;
-	char *problem = trusted_file_read(path, &engine->trusted_digest);
+	char *problem = NULL;
+	bool is_other = path != NULL && main_file_read_trusted(engine->main_file, path, &problem);
 	if (problem != NULL)
 		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
 	free(problem);
-	if (engine->trusted_digest == before)
-		return;
-	engine->is_main_stale = true;
-	engine_wake(engine);
+	if (is_other)
+		engine_wake(engine);
 }
 
 struct engine *engine_new(
@@ -215,8 +209,7 @@ struct engine *engine_new(
 		return NULL;
 	}
 	arena_init(&engine->arena);
-	buf_init(&engine->main, RENDER_LEN_MAX);
-	buf_init(&engine->installed, RENDER_LEN_MAX);
+	engine->main_file = main_file_new();
 	slots_init(&engine->slots);
 	lifecycle_init(engine);
 	engine->pools = pools_new(engine);
@@ -255,8 +248,7 @@ void engine_free(struct engine *engine)
 	trust_files_fini(&engine->trust);
 	local_free(engine->local);
 	slots_fini(&engine->slots);
-	buf_fini(&engine->main);
-	buf_fini(&engine->installed);
+	main_file_free(engine->main_file);
 	arena_fini(&engine->arena);
 	pools_free(engine->pools);
 	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))

@@ -13,6 +13,7 @@
  *   flush.c       when files are written                     repair.c      damaged files
  *   pools.c       from pools to slots
  *   disk.c        the files of the state folder              binds.c       where HAProxy listens
+ *   main_file.c   the main file, wanted and installed
  *   connection.c  connecting; what is known of the worker    engine_state.c  what all of them share
  *
  *   change   NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE

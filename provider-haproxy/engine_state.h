@@ -11,7 +11,7 @@
 #include "provider-haproxy/certs.h"
 #include "provider-haproxy/cli.h"
 #include "provider-haproxy/config.h"
-#include "provider-haproxy/render.h"
+#include "provider-haproxy/main_file.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
 #include "provider-proxy/local.h"
@@ -33,13 +33,7 @@ struct engine {
 	struct certs certs;
 	struct trust_files trust;
 	struct binds *binds;
-	struct buf main; /* text of the main file */
-	struct buf
-		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
-	char description[RENDER_DESCRIPTION_LEN];
-	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
-	bool is_main_stale;
-	bool had_default; /* a default certificate, when the main file was made */
+	struct main_file *main_file;
 	struct pools *pools;
 	struct idle *idle;
 

@@ -36,7 +36,7 @@ static void use_folder(struct engine *engine, const char *dir)
 		connection_set_sockets(engine->connection, xasprintf("%s/" HAPROXY_SOCKET, copy),
 			disk_has_proxy_folder(engine->disk) ? engine_path(engine, HAPROXY_SOCKET)
 							    : NULL);
-	engine->is_main_stale = true;
+	main_file_set_stale(engine->main_file);
 }
 
 /* ---- its socket ---- */
@@ -123,7 +123,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	if (origin != PROXY_FOUND)
 		disk_remove_former(engine->disk, engine->proxy_dir);
 	/* Its supervisor may have started it before we have looked at the files. */
-	if (buf_len(&engine->installed) == 0) {
+	if (!main_file_is_installed(engine->main_file)) {
 		binds_set_held_unknown(engine->binds);
 		engine->is_reload_forced = true;
 	}

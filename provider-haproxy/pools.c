@@ -171,7 +171,7 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	if (left != NULL)
 		leave(engine->pools, left, is_removed);
 	if (engine->slots.layout_changes != layout_changes)
-		engine->is_main_stale = true;
+		main_file_set_stale(engine->main_file);
 	if (is_due)
 		disk_want_flush(engine->disk);
 	else
@@ -269,6 +269,6 @@ bool pools_release_idle(struct engine *engine)
 	if (count == 0)
 		return false;
 	log_event(&EV_SLOTS_RELEASED, LOG_INT("groups", (int64_t)count));
-	engine->is_main_stale = true;
+	main_file_set_stale(engine->main_file);
 	return true;
 }

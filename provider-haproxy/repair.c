@@ -64,7 +64,7 @@ static bool is_there(const struct engine *engine, const char *name)
 /* On the very first start nothing can be missing. */
 static bool is_new(const struct engine *engine)
 {
-	return buf_len(&engine->installed) == 0 && !is_there(engine, main_name) &&
+	return !main_file_is_installed(engine->main_file) && !is_there(engine, main_name) &&
 	       !is_there(engine, "maps/whole.map") && !is_there(engine, list_name);
 }
 
@@ -197,7 +197,7 @@ static void repair_maps(struct engine *engine)
 /* Releases before it did without the script. */
 static bool needs_script(const struct engine *engine)
 {
-	return lua_off_is_loaded(buf_str(&engine->installed));
+	return lua_off_is_loaded(main_file_installed(engine->main_file));
 }
 
 static void repair_script(struct engine *engine)
@@ -219,10 +219,10 @@ static bool repair_main(struct engine *engine)
 	buf_init(&content, RENDER_LEN_MAX);
 	const char *problem = checksum_read(path, &content);
 	buf_fini(&content);
-	bool is_known = buf_len(&engine->installed) != 0;
+	bool is_known = main_file_is_installed(engine->main_file);
 	if (problem != NULL && is_known) {
 		tell(engine, path, problem);
-		is_known = checksum_write(path, buf_str(&engine->installed), 0600) == 0;
+		is_known = checksum_write(path, main_file_installed(engine->main_file), 0600) == 0;
 	} else if (problem != NULL) {
 		/* It was reported when it was read. */
 		(void)files_remove(path);
@@ -238,10 +238,10 @@ void repair_read(struct engine *engine)
 	size_t groups = 0;
 	char *path = engine_path(engine, main_name);
 	begin_telling(engine);
-	const char *problem = checksum_read(path, &engine->installed);
+	const char *problem = main_file_read_installed(engine->main_file, path);
 	if (problem == NULL) {
-		groups = render_read_group_count(buf_str(&engine->installed));
-		binds_set_held(engine->binds, buf_str(&engine->installed));
+		groups = render_read_group_count(main_file_installed(engine->main_file));
+		binds_set_held(engine->binds, main_file_installed(engine->main_file));
 	} else if (!is_new(engine)) {
 		tell(engine, path, problem);
 		/* HAProxy may run with it, and is not found before the first snapshot is there: what it listens on is not somebody else's. */
@@ -278,7 +278,7 @@ bool repair_is_whole(const struct engine *engine)
 	static const char *const names[] = {
 		"trust", "staged", "maps/whole.map", "maps/prefix.map", list_name, main_name};
 	/* Before the first configuration no files are expected. */
-	if (buf_len(&engine->installed) == 0)
+	if (!main_file_is_installed(engine->main_file))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!is_there(engine, names[i]))

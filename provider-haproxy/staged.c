@@ -16,22 +16,18 @@
 void staged_update_main(struct engine *engine)
 {
 	pools_provide(engine);
-	engine->had_default = certs_has_default(&engine->certs);
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
 		.proxy_dir = engine->proxy_dir,
 		.socket = connection_socket(engine->connection),
 		.system_ca = engine->config->trusted_certificates,
-		.system_ca_digest = engine->trusted_digest,
 		.ports = binds_ports(engine->binds),
 		.group_count = engine->slots.group_count,
 		.groups_layout = slots_layout(&engine->slots),
-		.has_default = engine->had_default,
+		.has_default = certs_has_default(&engine->certs),
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
 	};
-	buf_clear(&engine->main);
-	render_main(&engine->main, &input, engine->description);
-	engine->is_main_stale = false;
+	main_file_make(engine->main_file, input);
 }
 
 static int clear_folder(const char *path)
@@ -130,7 +126,7 @@ int staged_write(struct engine *engine, bool is_offline)
 	if (err == 0)
 		err = stage_groups(engine, is_offline);
 	if (err == 0)
-		err = write_staged(engine, "00-main.cfg", buf_str(&engine->main));
+		err = write_staged(engine, "00-main.cfg", main_file_text(engine->main_file));
 	free(live);
 	free(staged);
 	return err;
@@ -169,8 +165,7 @@ int staged_install(struct engine *engine)
 		err = move_one(engine, "00-main.cfg");
 	if (err != 0)
 		return err;
-	buf_clear(&engine->installed);
-	err = buf_append_str(&engine->installed, buf_str(&engine->main));
-	binds_set_held(engine->binds, buf_str(&engine->installed));
-	return err;
+	main_file_set_installed(engine->main_file);
+	binds_set_held(engine->binds, main_file_installed(engine->main_file));
+	return 0;
 }

@@ -26,7 +26,6 @@ TAILQ_HEAD(row_list, row);
 struct rows {
 	struct row_tree tree[ROW_TABLE_COUNT];
 	struct row_list dirty[ROW_TABLE_COUNT];
-	size_t wanted_count[ROW_TABLE_COUNT];
 	size_t dirty_count;
 };
 
@@ -109,7 +108,6 @@ void rows_want(struct rows *rows, enum row_table table, struct str key, struct s
 		value.p != NULL ? find_or_add(rows, table, key) : rows_find(rows, table, key);
 	if (row == NULL || is_same(row_wanted(row), value))
 		return;
-	rows->wanted_count[table] += (value.p != NULL) - (size_t)(row->wanted != NULL);
 	free(row->wanted);
 	row->wanted = copy(value);
 	settle(rows, row);
@@ -136,11 +134,6 @@ void rows_defer(struct rows *rows, struct row *row)
 size_t rows_dirty_count(const struct rows *rows)
 {
 	return rows->dirty_count;
-}
-
-size_t rows_count(const struct rows *rows, enum row_table table)
-{
-	return rows->wanted_count[table];
 }
 
 void rows_has(struct rows *rows, struct row *row, struct str value)

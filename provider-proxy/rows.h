@@ -32,8 +32,6 @@ struct row *rows_first_dirty(struct rows *rows, enum row_table table);
 /* Moves a dirty row to the end of the queue. */
 void rows_defer(struct rows *rows, struct row *row);
 size_t rows_dirty_count(const struct rows *rows);
-/* Rows of a table that are wanted. For tests. */
-size_t rows_count(const struct rows *rows, enum row_table table);
 
 /* The proxy has this value now; absent: it has no such row. The row may be gone afterwards. */
 void rows_has(struct rows *rows, struct row *row, struct str value);

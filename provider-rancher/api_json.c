@@ -311,7 +311,6 @@ const char *api_read_lb(const struct json *value, struct arena *arena, struct ra
 	lb.transitioning = get_transitioning(value);
 	lb.message = get_text(value, "transitioningMessage", API_TEXT_LEN_MAX);
 	lb.spec.scale = get_number(value, "scale", INT32_MAX);
-	lb.current_scale = get_number(value, "currentScale", INT32_MAX);
 	lb.spec.description = get_text(value, "description", API_TEXT_LEN_MAX);
 	lb.fqdn = get_text(value, "fqdn", API_NAME_LEN_MAX);
 	lb.image = get_text(launch_config, "imageUuid", API_TEXT_LEN_MAX);

@@ -47,7 +47,6 @@ struct rancher_lb {
 	bool is_whole; /* lbConfig, launchConfig and the rest are there: not an abridged copy */
 	struct lb_spec spec;
 	bool has_foreign_metadata;
-	uint64_t current_scale; /* 0: not known */
 	struct str image;
 	struct str fqdn;
 	struct endpoint *endpoints;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 enum lb_fsm_state {
-#define LB_FSM_STATE(id, name, meaning) LB_FSM_##id,
+#define LB_FSM_STATE(id, meaning) LB_FSM_##id,
 #include "provider-rancher/lb_fsm.def"
 #undef LB_FSM_STATE
 	LB_FSM_STATE_COUNT,
 };
 
 enum lb_fsm_event {
-#define LB_FSM_EVENT(id, name, meaning) LB_EVENT_##id,
+#define LB_FSM_EVENT(id, meaning) LB_EVENT_##id,
 #include "provider-rancher/lb_fsm.def"
 #undef LB_FSM_EVENT
 	LB_EVENT_COUNT,
@@ -40,6 +40,3 @@ struct lb_fsm_move {
 };
 
 struct lb_fsm_move lb_fsm_next(enum lb_fsm_state state, enum lb_fsm_event event);
-/* For tests. */
-const char *lb_fsm_state_name(enum lb_fsm_state state);
-const char *lb_fsm_event_name(enum lb_fsm_event event);

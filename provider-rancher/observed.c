@@ -232,11 +232,6 @@ struct lb_row *observed_next(const struct observed *observed, const struct lb_ro
 	return sorted_next(&observed->by_id, row);
 }
 
-size_t observed_count(const struct observed *observed)
-{
-	return observed->by_id.count;
-}
-
 /* ---- observations ---- */
 
 static struct lb_row *add_row(struct observed *observed, const struct rancher_lb *lb)

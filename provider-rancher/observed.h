@@ -63,8 +63,6 @@ struct lb_row *observed_next(const struct observed *observed, const struct lb_ro
 /* Those that nobody has claimed, by id. */
 struct lb_row *observed_first_unclaimed(const struct observed *observed);
 struct lb_row *observed_next_unclaimed(const struct observed *observed, const struct lb_row *row);
-/* For tests. */
-size_t observed_count(const struct observed *observed);
 
 void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner);
 void observed_release(struct observed *observed, struct lb_row *row);

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/plan.h"
 
-static struct plan wait_for(const char *what)
+static struct plan wait_for_news(void)
 {
-	return (struct plan){.step = PLAN_NOTHING, .waits_for = what};
+	return (struct plan){.step = PLAN_NOTHING};
 }
 
-static struct plan look_again(double delay_s, const char *why)
+static struct plan look_again(double delay_s)
 {
-	return (struct plan){.step = PLAN_LATER, .delay_s = delay_s, .waits_for = why};
+	return (struct plan){.step = PLAN_LATER, .delay_s = delay_s};
 }
 
-static struct plan need(unsigned needs, const char *what)
+static struct plan need(unsigned needs)
 {
-	return (struct plan){.step = PLAN_NOTHING, .needs = needs, .waits_for = what};
+	return (struct plan){.step = PLAN_NOTHING, .needs = needs};
 }
 
 /* Everything a creation needs: nothing is created that could not be completed. */
 static bool lacks_for_create(const struct plan_input *in, struct plan *ret_plan)
 {
 	if ((in->missing & PLAN_NEED_STACK) != 0)
-		*ret_plan = need(PLAN_NEED_STACK, "the stack in Rancher");
+		*ret_plan = need(PLAN_NEED_STACK);
 	else if ((in->missing & PLAN_NEED_IMAGE) != 0)
-		*ret_plan = need(PLAN_NEED_IMAGE, "Rancher's setting lb.instance.image");
+		*ret_plan = need(PLAN_NEED_IMAGE);
 	else if ((in->missing & PLAN_NEED_CERTIFICATES) != 0)
-		*ret_plan =
-			need(PLAN_NEED_CERTIFICATES, "its certificates to be stored in Rancher");
+		*ret_plan = need(PLAN_NEED_CERTIFICATES);
 	else
 		return false;
 	return true;
@@ -42,7 +41,7 @@ static struct plan plan_create(const struct plan_input *in)
 		return (struct plan){.step = PLAN_NOTHING, .is_settled = true};
 	double waited = in->now - in->waiting_since;
 	if ((in->missing & PLAN_NEED_SERVICES) != 0 && waited < PLAN_SERVICES_WAIT_S) {
-		plan = look_again(PLAN_SERVICES_WAIT_S - waited, "Rancher to know its Services");
+		plan = look_again(PLAN_SERVICES_WAIT_S - waited);
 		plan.needs = PLAN_NEED_SERVICES;
 		return plan;
 	}
@@ -55,7 +54,7 @@ static struct plan plan_absence(const struct plan_input *in)
 	if (in->must_read && (in->missing & PLAN_NEED_STACK) == 0)
 		return (struct plan){.step = PLAN_READ};
 	if (in->is_leaving)
-		return wait_for("Rancher to remove it");
+		return wait_for_news();
 	return (struct plan){.step = PLAN_NOTHING, .is_settled = true};
 }
 
@@ -65,14 +64,14 @@ static struct plan plan_removal(const struct plan_input *in)
 		return in->is_absent ? plan_absence(in) : (struct plan){.step = PLAN_FORGET};
 	enum server_put put = server_state_put(in->row->state);
 	if (put == SERVER_PUT_GOING || put == SERVER_PUT_GONE)
-		return wait_for("Rancher to remove it");
+		return wait_for_news();
 	if (in->must_read && !in->is_fresh)
 		return (struct plan){.step = PLAN_READ};
 	double lasts = in->now - in->row->since;
 	bool is_new = in->row->state == SERVER_STATE_REQUESTED ||
 		      in->row->state == SERVER_STATE_REGISTERING;
 	if (is_new && lasts < PLAN_HOLD_S)
-		return look_again(PLAN_HOLD_S - lasts, "Rancher to finish its creation");
+		return look_again(PLAN_HOLD_S - lasts);
 	return (struct plan){.step = PLAN_REMOVE};
 }
 
@@ -105,18 +104,17 @@ static struct plan plan_update(const struct plan_input *in, unsigned parts)
 	bool needs_whole = (parts & (PART_PORTS | PART_LABELS)) != 0 ||
 			   ((parts & PART_CONTENTS) != 0 && row->has_foreign_metadata);
 	if ((in->missing & PLAN_NEED_CERTIFICATES) != 0)
-		return need(PLAN_NEED_CERTIFICATES, "its certificates to be stored in Rancher");
+		return need(PLAN_NEED_CERTIFICATES);
 	if (in->is_drift && !in->drift_is_read) {
 		double waited = in->now - in->drift_since;
 		if (waited < PLAN_DRIFT_WAIT_S)
-			return look_again(
-				PLAN_DRIFT_WAIT_S - waited, "a change in Rancher to settle");
+			return look_again(PLAN_DRIFT_WAIT_S - waited);
 		return (struct plan){.step = PLAN_READ};
 	}
 	double updating = in->now - row->since;
 	if (!server_state_lasts(row->state) && row->transitioning == TRANSITIONING_YES &&
 		updating < PLAN_HOLD_S)
-		return look_again(PLAN_HOLD_S - updating, "Rancher to finish the last change");
+		return look_again(PLAN_HOLD_S - updating);
 	if (needs_whole && !in->is_fresh)
 		return (struct plan){.step = PLAN_READ};
 	return (struct plan){.step = PLAN_UPDATE, .parts = parts};
@@ -127,15 +125,8 @@ static struct plan plan_present(const struct plan_input *in)
 	const struct lb_row *row = in->row;
 	if (in->must_read && !in->is_fresh)
 		return (struct plan){.step = PLAN_READ};
-	switch (server_state_put(row->state)) {
-	case SERVER_PUT_GOING:
-	case SERVER_PUT_GONE:
-		return wait_for("Rancher to remove the old one");
-	case SERVER_PUT_REFUSES:
-		return wait_for("Rancher to finish what it does");
-	case SERVER_PUT_TAKES:
-		break;
-	}
+	if (server_state_put(row->state) != SERVER_PUT_TAKES)
+		return wait_for_news();
 	if (in->wanted->is_global != row->facets.is_global)
 		return plan_recreate(in);
 	unsigned parts = parts_to_write(in);

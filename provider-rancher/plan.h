@@ -51,7 +51,6 @@ struct plan {
 	bool is_recreate; /* PLAN_REMOVE in order to create anew */
 	bool is_settled;  /* it is as wanted, as far as we can do anything about it */
 	double delay_s;
-	const char *waits_for; /* in words, for the status; NULL: nothing */
 };
 
 enum {

@@ -90,11 +90,6 @@ struct str services_find(const struct services *services, struct str uid)
 	return service != NULL ? id_of(service) : STR_NONE;
 }
 
-size_t services_count(const struct services *services)
-{
-	return services->all.count;
-}
-
 /* Not sizeof(): the texts start inside the padding of the struct. */
 static size_t service_len(size_t uid_len, size_t id_len)
 {

@@ -15,8 +15,6 @@ void services_free(struct services *services);
 
 /* The id; absent when it is not known. Good until the service is changed. */
 struct str services_find(const struct services *services, struct str uid);
-/* For tests. */
-size_t services_count(const struct services *services);
 
 /* Takes a Service from list number `list`, or from an event (0). Those that have waited for it are handed to on_known() and wait no more. */
 void services_take(struct services *services, const struct rancher_service *told, uint64_t list,

@@ -159,7 +159,7 @@ def test_sockets_of_the_service_manager(tmp_path):
 
 @pytest.mark.parametrize("family,kind", [("AF_INET", "SOCK_STREAM"), ("AF_INET6", "SOCK_STREAM"), ("AF_INET", "SOCK_DGRAM")])
 def test_the_translator_takes_no_socket_of_the_network(tmp_path, family, kind):
-    """Not even one that it was handed; and it says what does."""
+    """Not even one that it was handed; its message names the program that does."""
     with socket.socket(getattr(socket, family), getattr(socket, kind)) as network, listening(tmp_path / "passed") as local:
         with handed_over([local, network], TRANSLATOR, "--runtime-dir", tmp_path) as process:
             said = process.stderr.read()

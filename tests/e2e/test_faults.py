@@ -23,12 +23,14 @@ BOOKMARKS_S = 0.5
 @pytest.fixture(scope="module")
 def line():
     """Short pauses, so that a recovery is seen soon."""
-    with Line(rancher_options={"hosts": 3, "settings": FAST},
+    with Line(start=False, rancher_options={"hosts": 3, "settings": FAST},
               watcher_arguments=["--backoff-first", "0.05", "--backoff-max", "0.5", "--connect-timeout", "1", "--request-timeout", "3",
                                  "--stream-timeout", "1", "--watch-silence", "1"],
               provider_arguments=["--client-timeout", "2", "--idle-poll-interval", "0.5"]) as running:
         if not assets():
+            # Before the first watch: the watcher takes the time to its first bookmark for how often they come.
             running.kube.settings(bookmark_period_s=BOOKMARKS_S)
+        running.start()
         yield running
 
 
@@ -43,7 +45,7 @@ def kube_network(mode: str):
 
 
 def kube_streams(end: str, **more):
-    """Watches end so, or stand still."""
+    """Watches end in this way, or go silent."""
     def fault(line):
         line.kube.end_streams(end, OURS, **more)
     return fault

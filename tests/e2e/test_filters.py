@@ -92,7 +92,7 @@ def test_manifests_over_records_of_a_running_line(tmp_path):
     there = {body["name"]: body for kind, body in told if kind == "upsert"}
     assert there.keys() == {"web", "more", "one"} and there["web"]["uid"] == old["uid"]
     assert there["web"]["rules"][0]["host"] == "new.test"
-    # Who is new is the youngest; the other is as old as it was.
+    # The new one is the youngest; the other keeps its age.
     assert there["more"]["created"] > there["web"].get("created", 0)
     (tmp_path / "records").write_bytes(frame("ping", {"seq": 1}))
     done = run("sluice-watcher", "--manifests", "-", "--records", tmp_path / "records", given=INGRESS.encode())
@@ -144,7 +144,7 @@ def test_records_become_objects(hello, tmp_path):
     reports = frames((tmp_path / "reports").read_bytes())
     assert reports[0][0] == "hello" and ("missing", "ServiceNotFound") in {(body["name"], body["reason"]) for kind, body in reports if kind == "event"}
     assert not any(body["name"] == "foreign" for kind, body in reports if kind == "event")
-    # Nothing depends on what came before: once more, it is the same.
+    # Nothing depends on an earlier run: a second one gives the same.
     assert translate(hello, records).stdout == done.stdout
     translate(hello, records, "--reports", tmp_path / "reports", "--report-foreign")
     [note] = [body for kind, body in frames((tmp_path / "reports").read_bytes()) if kind == "event" and body["name"] == "foreign"]

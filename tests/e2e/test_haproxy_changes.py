@@ -209,7 +209,7 @@ def test_a_pool_that_goes_while_its_route_is_looked_up():
                 said = proxy.cli(f"add map {table} pool:{new} {rows['pool:' + new]}; " * (number > 0)
                                  + f"set map {table} {route} {new}; del map {table} pool:{old}")
                 assert not said.strip(), said
-                # Nobody has to look a third time.
+                # No request has to look a third time.
                 wait_for(lambda before=before: flood.has_renewed(before) or flood.failures, "answers", 60, 0.0005)
         assert not flood.failures
         assert {status for status, _ in flood.answers} == {503}
@@ -281,7 +281,7 @@ def test_slots_that_nobody_needs_are_given_back():
         proxy.translator.wait_connection(proxy.provider.starts)
         proxy.apply()
         assert proxy.reached("new.test") == "pod" and proxy.reached("first.test") == "pod"
-        # What the files say is what runs.
+        # The files describe what runs.
         assert count_reloads(proxy, since) == 0
         assert_disk_is_running_state(proxy)
 

@@ -123,7 +123,7 @@ def one_refused(stage: Stage) -> Iterator[None]:
     stage.line.rancher.clear(number)
 
 
-# Those that stammer let through what comes between.
+# These hit only some requests; those between them get through.
 STAMMERING = [{"fault": "error", "status": 500, "skip": 1, "count": 2}, {"fault": "reset", "skip": 5, "count": 2},
               {"fault": "error", "status": 503, "skip": 9, "count": 3}, {"fault": "truncate", "method": "GET", "skip": 4, "count": 2},
               {"fault": "garbage", "method": "GET", "skip": 8, "count": 2}]

@@ -158,9 +158,8 @@ def test_a_certificate_that_is_gone_is_not_removed_for_ever(deaf):
 # Removals
 
 
-@pytest.mark.parametrize("early", ["lost", "conflict", "done"])
-def test_one_that_is_not_wanted_any_more_while_it_is_registering_goes(early):
-    with Bench(settings={"early_removal": early, "step_delays": {"registering": 0.5}}) as bench:
+def test_one_that_is_not_wanted_any_more_while_it_is_registering_goes():
+    with Bench(settings={"step_delays": {"registering": 0.5}}) as bench:
         bench.services("web")
         bench.translator.put(*simple("web"))
         wait_for(lambda: (lb := bench.lb(WEB)) and lb["state"] == "registering", "a load balancer that registers")

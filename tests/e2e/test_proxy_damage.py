@@ -97,7 +97,7 @@ def told(proxy: LocalProxy, since: int, path: pathlib.Path) -> list[str]:
 
 
 def tries(proxy: LocalProxy, since: int) -> int:
-    """How often the proxy ended by itself: nothing waits for a back-off."""
+    """How often the proxy has ended by itself: there is a pause before each new start."""
     return sum("event=proxy-down" in line or "event=nginx-down" in line for line in proxy.provider.lines[since:])
 
 

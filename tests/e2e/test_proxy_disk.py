@@ -124,7 +124,7 @@ def test_both_die_meanwhile(proxy, pods, trouble):
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_the_proxy_dies_meanwhile(proxy, pods, trouble):
-    """It is started again from the files that are there, without anybody's help, and what comes later finds its way in."""
+    """It is started again from the files that are there, without anybody's help, and what comes later is served, too."""
     disk = Disk(proxy, trouble)
     serve(proxy, pods)
     disk.start()

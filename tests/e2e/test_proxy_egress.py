@@ -77,7 +77,7 @@ def test_loopback_is_reached_only_when_it_is_allowed(proxy, pods, names):
         for path in ("/web", "/outside"):
             line.proxy.wait_answers("a.test", path, status=503)
         assert pod.count == 0
-        # The administrator says it in so many words.
+        # The administrator allows it explicitly.
         line.provider.stop()
         line.provider.arguments += LOOPBACK
         line.translator.stop()

@@ -61,7 +61,7 @@ def test_no_memory_is_left(line, served, victim):
     balancer = line.balancer("web", served.namespace)["id"]
     with Traffic(*line.entries("web", served.namespace)[0], HOST, "/foo", pause=0.02) as traffic:
         resource.prlimit(daemon.pid, resource.RLIMIT_AS, (4096, 4096))
-        # More than fits into what was once allocated.
+        # More than fits into memory that is already allocated.
         names = [f"many{number}" for number in range(40)]
         path = "/" + "x" * 900
         served.apply(*[served.ingress(name, [{"host": f"{name}.example.com", "paths": [(f"{path}{n}", "Prefix", "web", 80) for n in range(40)]}],

@@ -93,7 +93,7 @@ def test_nothing_else_is_shown(translator, serve, tmp_path):
         assert got.startswith(b"HTTP/1.1 405 ") and b"\r\nAllow: GET, HEAD\r\n" in got, method
     got = say(server.port, b"HEAD /metrics HTTP/1.1\r\n\r\n")
     assert got.startswith(b"HTTP/1.1 200 ") and got.endswith(b"\r\n\r\n") and b"Content-Length: 0" not in got
-    # What a request says beside its page reaches nobody.
+    # Of a request only the path goes any further.
     got = say(server.port, b"GET /healthz?x=%0d%0aA:b HTTP/1.1\r\nAccept: a\r\nHost: evil\r\nX-Long: " + b"x" * 4000 + b"\r\n\r\n")
     assert got.startswith(b"HTTP/1.1 200 ")
 

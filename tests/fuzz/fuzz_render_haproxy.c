@@ -387,6 +387,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 		(struct engine){.config = &side.config, .local = world_local(&world), .loop = loop};
 	arena_init(&side.engine.arena);
 	slots_init(&side.engine.slots);
+	side.engine.main_file = main_file_new();
 	trust_files_init(&side.engine.trust, WORLD_STATE_DIR "/trust");
 	certs_init(&side.certs, world.state, world.notices, "/nowhere");
 	side.engine.pools = pools_new(&side.engine);
@@ -406,6 +407,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	pools_free(side.engine.pools);
 	trust_files_fini(&side.engine.trust);
 	slots_fini(&side.engine.slots);
+	main_file_free(side.engine.main_file);
 	arena_fini(&side.engine.arena);
 	certs_fini(&side.certs);
 	world_fini(&world);

@@ -33,7 +33,7 @@ LOOPBACK = ["--allow-egress", "127.0.0.0/8"]
 _WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
-class Pod:
+class Pod(contextlib.AbstractContextManager):
     """A server on an address of its own; subclasses serve(connection, peer address) one connection, in a thread of its own."""
 
     alpn: list[str] = []
@@ -106,9 +106,6 @@ class Pod:
                     connection.shutdown(socket.SHUT_RDWR)
         if self._address is not None:
             self._address.release()
-
-    def __enter__(self) -> "Pod":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -97,7 +97,7 @@ def is_option(word: str) -> bool:
 
 
 def is_variable(name: str) -> bool:
-    """Likewise."""
+    """Some program of ours, or a script, reads it."""
     return any(name in variables_of(program) for program in PROGRAMS) or stands_in(name, *BESIDE)
 
 

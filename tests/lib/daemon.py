@@ -84,7 +84,7 @@ class Daemon:
         return [f"{self.program.name}: {line}" for line in self.lines if any(sign in line for sign in SIGNS)]
 
     def end(self) -> list[str]:
-        """Stops it; what there is to complain of."""
+        """Stops it; returns complaints."""
         was_running = self.process is not None
         code = self.stop()
         found = self.complaints()

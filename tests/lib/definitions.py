@@ -44,7 +44,7 @@ def rows(text: str, macro: str) -> list[list[str | None]]:
 
 
 def table(path: str, macro: str) -> list[list[str | None]]:
-    """Of one file; a table without rows is a mistake of whoever asks."""
+    """The rows of one file; ValueError when there are none."""
     found = rows((ROOT / path).read_text(), macro)
     if not found:
         raise ValueError(f"{path} has no {macro}()")

@@ -2,6 +2,7 @@
 """A name server on loopback that tells what a test says, by UDP: addresses of names, or a refusal."""
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -13,7 +14,7 @@ TYPES = {socket.AF_INET: 1, socket.AF_INET6: 28}
 NXDOMAIN, SERVFAIL = 3, 2
 
 
-class DnsServer:
+class DnsServer(contextlib.AbstractContextManager):
     """`server.put("a.test", "127.0.0.5", ttl=1)` and it is so; a name that was never put does not exist."""
 
     def __init__(self) -> None:
@@ -67,9 +68,6 @@ class DnsServer:
     def stop(self) -> None:
         self._socket.close()
         self._address.release()
-
-    def __enter__(self) -> "DnsServer":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -62,7 +62,7 @@ class Forwarder:
         self.mend()
 
 
-class TlsGate(Forwarder):
+class TlsGate(Forwarder, contextlib.AbstractContextManager):
     """TLS before a plain server; what it shows may be changed for all clients that have not yet begun to speak. Use it as a context
     manager. `clients` are the common names that were shown, oldest first; "" for nobody."""
 
@@ -91,9 +91,6 @@ class TlsGate(Forwarder):
         shown = dict(pair[0] for pair in (tls.getpeercert() or {}).get("subject", ()))
         self.clients.append(shown.get("commonName", ""))
         return tls
-
-    def __enter__(self) -> "TlsGate":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -32,8 +32,7 @@ class Line(Room):
     Daemon objects, started in that order unless start=False."""
 
     def __init__(self, start: bool = True, rancher_options: dict | None = None,
-                 watcher_arguments: list[str] | None = None, provider_arguments: list[str] | None = None,
-                 translator_arguments: list[str] | None = None, log_level: str = "info"):
+                 watcher_arguments: list[str] | None = None, provider_arguments: list[str] | None = None, log_level: str = "info"):
         super().__init__("line")
         self.kube = kube_server()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
@@ -44,8 +43,7 @@ class Line(Room):
         self.watcher = Daemon(build / "watcher/sluice-watcher",
                               [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher_arguments or [])],
                               self.folder / "watcher.log")
-        self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK, *(translator_arguments or [])],
-                                 self.folder / "translator.log")
+        self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK], self.folder / "translator.log")
         self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher",
                                [*common, "--poll-interval", "0.5", *(provider_arguments or [])],
                                self.folder / "provider.log", self.rancher.environment)

@@ -2,6 +2,7 @@
 """Both ends of the two links as blocking clients: a watcher and a provider that a test drives by hand (PROTOCOL.md)."""
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import select
 import socket
@@ -21,7 +22,7 @@ class LinkClosed(Exception):
     """The translator has closed the link; the text is that of its bye, if it said one."""
 
 
-class Link:
+class Link(contextlib.AbstractContextManager):
     def __init__(self, path: pathlib.Path, hello: Body | None, on_message: Callable[[str, Body], None] = lambda kind, body: None):
         self.sock = wait_for(lambda: connected(path), f"{path.name} to be opened")
         self.buffer = b""
@@ -116,9 +117,6 @@ class Link:
 
     def close(self) -> None:
         self.sock.close()
-
-    def __enter__(self) -> "Link":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -122,7 +122,7 @@ class LocalProxy(Room):
         return got.json["name"] if got.status == 200 else got.status
 
     def reached_or_none(self, host: str, path: str = "/") -> str | int | None:
-        """The same while nobody may be there."""
+        """As reached(); None while nobody answers."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self.reached(host, path)
         return None
@@ -162,7 +162,7 @@ class LocalProxy(Room):
         return not now or not now <= set(workers)
 
     def supervisors(self) -> list[processes.Process]:
-        """sluice-proxy, which runs the proxy; another's may name our folder, too."""
+        """Our sluice-proxy, which runs the proxy; another provider's may name our folder, too."""
         return [p for p in processes.marked(self.folder, "sluice-proxy") if processes.word_behind(p.pid, "--state-dir") == str(self.state_dir)]
 
     def kill_supervisor(self) -> None:

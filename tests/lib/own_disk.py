@@ -50,10 +50,10 @@ class MountNamespace:
 class Disk(MountNamespace):
     """The disk of one proxy, mounted on its state folder."""
 
-    def __init__(self, proxy: LocalProxy, size: str = "2m"):
+    def __init__(self, proxy: LocalProxy):
         self._state_dir = proxy.state_dir
         self._state_dir.mkdir()
-        super().__init__(proxy, f"mount -t tmpfs -o size={size},mode=711 tmpfs {self._state_dir}")
+        super().__init__(proxy, f"mount -t tmpfs -o size=2m,mode=711 tmpfs {self._state_dir}")
 
     def inside(self) -> pathlib.Path:
         return self.path(self._state_dir)

@@ -32,7 +32,7 @@ def marked(folder: str | os.PathLike, name: str) -> list[Process]:
 
 
 def word_behind(pid: int, option: str) -> str | None:
-    """In its command line."""
+    """The word behind an option in its command line."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         words = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         return words[words.index(option) + 1]

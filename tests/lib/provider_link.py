@@ -133,14 +133,14 @@ class Translator:
                 self._peer.shutdown(socket.SHUT_RDWR)
 
     def send_bytes(self, data: bytes, end: bool = False) -> None:
-        """Whatever these are; with `end` the connection is then closed."""
+        """Sends them as they are; with `end` the connection is then closed."""
         with self._lock:
             self._peer.sendall(data)
             if end:
                 self.hang_up()
 
     def stop(self) -> None:
-        """Is gone, until listen()."""
+        """Nobody listens any more, until listen()."""
         with self._lock:
             listener, self._listener = self._listener, None
             if listener is not None:

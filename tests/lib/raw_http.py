@@ -36,7 +36,7 @@ class RawAnswer:
 
 
 def client_context(alpn: list[str] | None = None) -> ssl.SSLContext:
-    """Takes any certificate."""
+    """Accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -78,7 +78,7 @@ def exchange(address: str, port: int, request: bytes, sni: str | None = None, tl
         return read_answer(link, request.split(b" ", 1)[0].decode("latin-1"))
 
 
-class WebSocket:
+class WebSocket(contextlib.AbstractContextManager):
     """A WebSocket to a host; OSError when it is refused."""
 
     def __init__(self, address: str, port: int, host: str, path: str = "/", sni: str | None = None):
@@ -108,9 +108,6 @@ class WebSocket:
     def close(self) -> None:
         self.link.close()
 
-    def __enter__(self) -> "WebSocket":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -130,7 +127,7 @@ class H2Answer:
         return json.loads(self.body)
 
 
-class H2Client:
+class H2Client(contextlib.AbstractContextManager):
     """HTTP/2 over TLS with ALPN, or without TLS by prior knowledge."""
 
     def __init__(self, address: str, port: int, sni: str | None = None):
@@ -182,9 +179,6 @@ class H2Client:
 
     def close(self) -> None:
         self.link.close()
-
-    def __enter__(self) -> "H2Client":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

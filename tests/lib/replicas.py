@@ -60,7 +60,7 @@ class Replica:
         return complaints
 
     def leads(self) -> bool:
-        """As its watcher has said last."""
+        """According to the last line of its watcher."""
         told = [line for line in list(self.watcher.lines) if "event=leading" in line or "event=following" in line]
         return self.watcher.is_running() and bool(told) and "event=leading" in told[-1]
 

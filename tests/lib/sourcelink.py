@@ -80,7 +80,6 @@ class SourceLink:
         return self
 
     def stop(self) -> None:
-        """Closes the socket and the connection."""
         self._stopping = True
         self._reading.set()
         self.drop()
@@ -116,13 +115,12 @@ class SourceLink:
             self._peer.sendall(data)
 
     def status(self, record: dict[str, Any], *addresses: str | dict[str, Any], release: bool = False) -> None:
-        """Wishes a status for an object that was told of; addresses are IP addresses, host names or whole entries."""
+        """Asks for a status of an object that was told of; addresses are IP addresses, host names or whole entries."""
         entries = [address if isinstance(address, dict) else address_of(address) for address in addresses]
         body = key_of(record) | ({"addresses": entries} if entries else {}) | ({"release": True} if release else {})
         self.send("status", body)
 
     def event(self, record: dict[str, Any], reason: str, message: str, warning: bool = False, standing: bool = False) -> None:
-        """Asks for a Kubernetes Event."""
         body = key_of(record) | {"type": "warning" if warning else "normal", "reason": reason, "message": message}
         self.send("event", body | ({"standing": True} if standing else {}))
 
@@ -133,7 +131,6 @@ class SourceLink:
         return self.connections[-1] if self.connections else None
 
     def record(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
-        """The newest form of an object."""
         with self._lock:
             return self.records.get((kind, namespace, name))
 
@@ -289,12 +286,11 @@ def frame(kind: str, body: dict[str, Any]) -> bytes:
 
 
 def key_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What a record begins with."""
+    """What identifies a record."""
     return {name: record[name] for name in ("kind", "namespace", "name", "uid") if name in record}
 
 
 def address_of(text: str) -> dict[str, Any]:
-    """An entry of a status."""
     is_ip = text.replace(".", "").isdigit() or ":" in text
     return {"ip" if is_ip else "hostname": text}
 

@@ -29,7 +29,7 @@ def reaches(line: Line, cluster: Cluster, path: str, backend: str, ingress: str 
 
 
 def serve(line: Line, cluster: Cluster, backends: Callable[[str], Backend]) -> None:
-    """Makes it, and waits until it serves and shows its address."""
+    """Creates the Ingress, and waits until it serves and shows its address."""
     for service in ("web", "second"):
         deploy(cluster, backends, service)
     cluster.apply(cluster.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80)]}]))

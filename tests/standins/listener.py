@@ -16,7 +16,6 @@ class ReservedPort:
         self.number = self._silent.getsockname()[1]
 
     def socket(self) -> socket.socket:
-        """A socket that is bound to it."""
         # SO_REUSEPORT lets the silent twin hold the port while nobody listens.
         # The protocol is named because asyncio sets TCP_NODELAY only on sockets that tell it.
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -26,5 +25,4 @@ class ReservedPort:
         return made
 
     def release(self) -> None:
-        """Gives it back."""
         self._silent.close()

@@ -43,7 +43,6 @@ class StandinProcess:
         return json.loads(line)
 
     def stop(self) -> None:
-        """Ends it."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()

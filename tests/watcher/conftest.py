@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
+from lib.cluster import Cluster
 from lib.daemon import Daemon
 from lib.sourcelink import SourceLink, runtime_folder
 from lib.wait import wait_for
@@ -51,6 +52,9 @@ class Rig:
         assert "Sanitizer" not in log and "runtime error" not in log, log
         assert all(code in (0, None) for code in codes), (codes, log)
         assert not self.link.problems, (self.link.problems, log)
+
+    def kubectl(self, *arguments: str) -> str:
+        return Cluster(str(self.kube.kubeconfig)).kubectl(*arguments)
 
     def prepare(self, *arguments: str, environment: dict[str, str] | None = None, stdin: bytes | None = None,
                 kubeconfig: pathlib.Path | str | None = "") -> Daemon:

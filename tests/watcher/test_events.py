@@ -35,7 +35,7 @@ def test_an_event_is_recorded_as_kubectl_shows_it(rig, web):
                                        "uid": web["uid"]}
     assert event["source"] == {"component": "sluice"} and event["firstTimestamp"] and event["lastTimestamp"]
     assert event["metadata"]["namespace"] == "default" and event["metadata"]["name"].startswith("web.")
-    shown = rig.kube.api.kubectl("describe", "ingress", "web").stdout
+    shown = rig.kubectl("describe", "ingress", "web")
     assert "Service web has no port 81" in shown and "made a load balancer" in shown and "sluice" in shown
 
 
@@ -43,7 +43,7 @@ def test_said_again_it_is_counted(rig, web):
     for _ in range(3):
         rig.link.event(web, "Updated", "scale is 2 now")
     first = counted(rig, "Updated", 3)
-    # In another life too, which does not know how often it was counted.
+    # Also after a restart, when the count so far is not known.
     rig.watcher.restart()
     rig.settle(2)
     rig.link.event(web, "Updated", "scale is 2 now")
@@ -155,7 +155,7 @@ def test_a_namespace_that_goes_takes_no_events_and_no_log_lines(rig):
     record = rig.link.record("ingress", "web", "going")
     # Something in it must keep it from going at once.
     rig.kube.put_object("ingresses", {"metadata": {"name": "web", "namespace": "going", "finalizers": ["a.example/x"]}})
-    rig.kube.api.kubectl("delete", "namespace", "going", "--wait=false")
+    rig.kubectl("delete", "namespace", "going", "--wait=false")
     for number in range(5):
         rig.link.event(record, "A", f"x{number}")
     rig.kube.wait_requests(5, resource="events", verb="create", status=403)

@@ -84,7 +84,7 @@ def test_a_slow_translator_makes_changes_coalesce(rig):
     rig.kube.api.delete("ingresses", "app-00000", "bench-0")
     rig.ingress("last")
     mark = rig.kube.mark()
-    rig.kube.end_streams("clean", {"resource": "ingresses"})  # and the watch is taken up behind all of them
+    rig.kube.end_streams("clean", {"resource": "ingresses"})  # and the watch resumes after all of them
     rig.kube.wait_requests(1, since=mark, verb="watch", resource="ingresses")
     rig.link.resume()
     rig.link.wait_record("ingress", "last")

@@ -116,7 +116,7 @@ def test_a_file_is_read_again(rig, case):
     rig.wait_host("c.example")
     assert len(rig.watcher.events("credentials-refreshed")) == 1
     assert streams <= {stream["id"] for stream in rig.kube.streams(identity=identity)}, "a watch was lost"
-    # Only who has what is new can do this.
+    # This works only with the new content.
     if case.told == "token":
         assert not rig.kube.requests(mark, status=401)
         # What is asked before the new one is read is refused, and asked again.

@@ -203,7 +203,7 @@ def test_another_type(rig, tcp):
     rig.link.status(record, release=True)
     record = rig.link.wait_record("service", "tcp", like=lambda record: "finalizer" not in record, timeout=60)
     assert finalizers(rig) == []
-    # And ours again: the release of before holds no more.
+    # And ours again: the earlier release no longer counts.
     patch(rig, {"spec": {"type": "LoadBalancer", "loadBalancerClass": CLASS}})
     record = wait_held(rig)
     rig.link.status(record, "192.0.2.2")

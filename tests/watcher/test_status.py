@@ -71,7 +71,7 @@ def test_what_another_controller_wrote_without_ports_is_completed_once(rig, web)
 def test_kubectl_shows_it(rig, web):
     rig.link.status(web, "192.0.2.1", "lb.example")
     rig.wait_shown("lb.example", "192.0.2.1")
-    assert "192.0.2.1,lb.example" in rig.kube.api.kubectl("get", "ingress", "web").stdout
+    assert "192.0.2.1,lb.example" in rig.kubectl("get", "ingress", "web")
 
 
 def test_no_addresses_any_more(rig, web):
@@ -98,7 +98,7 @@ def test_a_restart_writes_nothing(rig, web, who):
     rig.wait_host("b.example")
     assert rig.writes(mark) == []
     assert rig.shown() == ["192.0.2.1"]
-    # And it still is what is wished for.
+    # And it is still wanted.
     foreign(rig)
     rig.wait_shown("192.0.2.1")
 
@@ -145,7 +145,7 @@ def test_what_comes_back_from_a_backup_is_put_right(rig, is_away):
     assert rig.writes(mark) == [entry for entry in rig.writes(mark) if entry["subresource"] != "status"]
 
 
-# Whose it is
+# Ownership
 
 def test_release_takes_away_what_is_ours(rig, web):
     rig.link.status(web, "192.0.2.1")
@@ -183,7 +183,7 @@ def test_another_controller_may_fight_only_so_long(rig, web):
     assert rounds == 5 or rounds == 6
     event = wait_for(lambda: rig.events("StatusConflict"), "an Event")[0]
     assert event["type"] == "Warning"
-    # Who it is stands in both.
+    # Both name the writer.
     manager = next(entry["manager"] for entry in rig.kube.api.get("ingresses", "web")["metadata"]["managedFields"]
                    if entry.get("subresource") == "status" and entry["manager"] != "sluice")
     assert f"({manager})" in event["message"] and f"by={manager} " in rig.watcher.events("status-fight")[0]
@@ -345,7 +345,7 @@ def start(rig) -> None:
 @pytest.mark.parametrize("profile, writes", [("1.16", 0), ("1.18", 0), ("1.19", 1), ("1.20", 0), ("1.37", 0)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_restart_writes_no_ports_that_the_server_drops(make_rig, kind, profile, writes):
-    """That 1.19 does not keep them only a write can tell, once in the life of a watcher."""
+    """Only a write shows that 1.19 does not keep them: one in the life of a watcher."""
     rig = make_rig(profile)
     names = ["web", "second", "third", "fourth", "fifth", "sixth"]
     for name in names:

@@ -77,7 +77,7 @@ def test_pages_of_any_size_are_taken_until_the_token_ends(make_rig, page):
     rig = make_rig(PAGED)
     rig.kube.bulk(count=20)
     empty = "empty" in page or "null_items" in page
-    rig.kube.fault("page", {"resource": "ingresses"}, **page, **({"count": 1} if empty else {}))
+    rig.kube.fault("page", {"resource": "ingresses", "verb": "list"}, **page, **({"count": 1} if empty else {}))
     rig.start("--page-size", "10")
     assert len(rig.link.names("ingress")) == 20
 

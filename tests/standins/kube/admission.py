@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server checks and changes on creation, besides validation: namespaces, and the default
-IngressClass."""
+"""Namespaces: that of what is created, and those that may not be deleted."""
 
 from __future__ import annotations
 
 import datetime
 import uuid
-from typing import Any
-
 from .call import Call
-from .resources import INGRESS_CLASSES, NAMESPACES
+from .resources import NAMESPACES
 from .state import State
 from .statuses import details, forbidden
 
-CLASS_ANNOTATION = "kubernetes.io/ingress.class"
-DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
@@ -45,16 +40,6 @@ def namespace_exists(call: Call) -> None:
         cause = {"reason": "NamespaceTerminating", "message": f"namespace {call.namespace} is being terminated", "field": "metadata.namespace"}
         about = details("", call.served.group, call.served.resource.plural, causes=[cause])
         raise forbidden(f'{call.served.qualified} "" is forbidden: {text}', about)
-
-
-def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
-    """Fills spec.ingressClassName of a new Ingress that has neither field nor annotation."""
-    annotations = obj["metadata"].get("annotations") or {}
-    if "ingressClassName" in obj["spec"] or CLASS_ANNOTATION in annotations:
-        return
-    for record in call.state.store.table(INGRESS_CLASSES).records.values():
-        if (record.obj()["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true":
-            obj["spec"]["ingressClassName"] = record.name
 
 
 def namespace_may_go(name: str) -> None:

@@ -5,7 +5,6 @@ answer."""
 from __future__ import annotations
 
 import gzip
-import re
 import traceback
 import uuid
 
@@ -13,7 +12,7 @@ from . import deletes, discovery, reads, statuses, writes
 from .auth import Identity
 from .call import DROPPED, READ, REFUSED, Answer, Call
 from .encoding import to_json
-from .faults import Plan, deadline_error
+from .faults import Plan
 from .negotiate import wants_table
 from .request_info import RequestInfo, of_request
 from .resources import Served
@@ -22,10 +21,8 @@ from .statuses import ApiError
 from .watches import Stream
 from .wire import Connection, Request
 
-ORDINARY_DEADLINE_S = 60.0
 WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
 GZIP_FROM_BYTES = 128 * 1024
-HEALTH_PATHS = ("/healthz", "/livez", "/readyz")
 PF_HEADERS = [
     ("X-Kubernetes-Pf-Flowschema-Uid", "f0a2c6f4-9a3d-4f0b-8a59-3a4f5b6c7d88"),
     ("X-Kubernetes-Pf-Prioritylevel-Uid", "7b3c7b1e-6c1b-4d0c-8f3e-0d0f3d1f2a11"),
@@ -47,7 +44,6 @@ class Api:
         self.state = state
 
     async def handle(self, connection: Connection, request: Request) -> None:
-        """Answers one request, in whatever way the faults of the moment allow."""
         info = of_request(request)
         identity: Identity | None = None
         refusal = None
@@ -72,7 +68,7 @@ class Api:
         call.connection.bytes_per_s = plan.bytes_per_s or call.connection.bytes_per_s
         if not await self._wait(call):
             return
-        if plan.respond is not None and not plan.perform_first:
+        if plan.respond is not None:
             _send_error(call, plan.respond)
             return
         if plan.close and not plan.perform_first:
@@ -98,15 +94,10 @@ class Api:
         plan = call.plan
         if not plan.delay_s and not plan.hang:
             return True
-        limit = None if call.info.verb == "watch" else _timeout_s(call.query("timeout"))
-        late = limit is not None and plan.delay_s > limit
-        seconds = None if plan.hang else limit if late else plan.delay_s
-        if await call.connection.gone_within(seconds):
+        if await call.connection.gone_within(None if plan.hang else plan.delay_s):
             self.state.journal.answered(call.entry, 0, DROPPED)
             call.connection.must_close = True
             return False
-        if late:
-            plan.respond, plan.perform_first = deadline_error(), False
         return True
 
     async def _answer(self, call: Call) -> Answer | None:
@@ -122,8 +113,6 @@ class Api:
         return await HANDLERS[call.info.verb](call)
 
     def _outside(self, request: Request) -> Answer:
-        if request.path.rstrip("/") in HEALTH_PATHS:
-            return Answer(200, b"ok", "text/plain; charset=utf-8")
         answer = discovery.answer(self.state, request)
         if answer is None:
             raise statuses.no_such_path()
@@ -158,9 +147,6 @@ def _finish(call: Call, answer: Answer) -> None:
     if call.plan.perform_first and call.plan.close:
         _drop(call, effect)
         return
-    if call.plan.perform_first and call.plan.respond is not None:
-        _send_error(call, call.plan.respond, effect)
-        return
     headers = [*PF_HEADERS, ("Content-Type", answer.content_type)]
     body = answer.body
     takes_gzip = call.request.method == "GET" and "gzip" in call.request.headers.get("accept-encoding", "")
@@ -171,7 +157,7 @@ def _finish(call: Call, answer: Answer) -> None:
     _transmit(call, answer.status, headers, body)
 
 
-def _send_error(call: Call, error: ApiError, effect: str = "") -> None:
+def _send_error(call: Call, error: ApiError) -> None:
     if error.text is None:
         body, content_type = to_json(error.status()) + b"\n", "application/json"
     else:
@@ -181,7 +167,7 @@ def _send_error(call: Call, error: ApiError, effect: str = "") -> None:
         headers += PF_HEADERS
     if error.headers.get("Connection") == "close":
         call.connection.must_close = True
-    call.state.journal.answered(call.entry, error.code, effect or (REFUSED if call.info.verb in WRITE_VERBS else READ))
+    call.state.journal.answered(call.entry, error.code, REFUSED if call.info.verb in WRITE_VERBS else READ)
     _transmit(call, error.code, headers, body)
 
 
@@ -201,10 +187,3 @@ def _check_method(served: Served, info: RequestInfo) -> None:
     on_object = info.verb in ("get", "update", "patch", "delete")
     if info.verb not in (*HANDLERS, "watch") or info.verb not in verbs or on_object is not bool(info.name):
         raise statuses.method_not_allowed()
-
-
-def _timeout_s(text: str) -> float:
-    """A Go duration, at most what the server grants."""
-    units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
-    return min(ORDINARY_DEADLINE_S, sum(float(number) * units[unit] for number, unit in parts) or ORDINARY_DEADLINE_S)

@@ -18,7 +18,7 @@ from .statuses import ApiError, details, forbidden, unauthorized
 from .wire import Connection, Request
 
 ADMIN, CONTROLLER, ANONYMOUS = "admin", "controller", "anonymous"
-ALWAYS_OPEN = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+ALWAYS_OPEN = ("/version", "/version/")
 DISCOVERY = ("/api", "/apis", "/openapi")  # these and what is below: open to all who have credentials
 
 

@@ -55,7 +55,6 @@ class KubeStandin:
         process, self._process = self._process, None
         if process is not None:
             process.stop()
-            self.api.close()
             if errors := self.log.read_text():
                 sys.stderr.write(f"stand-in server log:\n{errors}")
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -84,7 +84,6 @@ class Control(Commands):
         return [entry.describe() for entry in self.state.journal.find(When(**when), since, **more)]
 
     async def do_wait_requests(self, when: dict[str, Any], since: int, count: int, timeout_s: float, **more: Any) -> Documents:
-        """Waits until enough requests match."""
         found = await self.state.journal.wait(When(**when), since, count, timeout_s, **more)
         return [entry.describe() for entry in found]
 
@@ -127,7 +126,6 @@ class Control(Commands):
         return self.store.bump(by)
 
     def do_forget(self, before: int | None = None) -> None:
-        """Makes old revisions unusable."""
         for resource in RESOURCES:
             self.store.table(resource).forget(self.store.rev if before is None else before)
 
@@ -144,5 +142,4 @@ class Control(Commands):
         await bulk.load(self.state, bulk.Load(**load))
 
     async def do_churn(self, resource: str, count: int, interval_ms: float = 1) -> int:
-        """Changes of objects, one after the other; how many there were."""
         return await bulk.churn(self.state, resource, count, interval_ms / 1000)

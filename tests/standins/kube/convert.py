@@ -21,7 +21,7 @@ def from_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
-    """Turns an object of version `served` (changed in place) into the stored form. Old slices nobody writes."""
+    """Turns an object of version `served` (changed in place) into the stored form. Old slices are never written."""
     if served.resource is INGRESSES and served.form in (BETA, BEFORE_18):
         _ingress_from_beta(obj, served.form == BEFORE_18)
     return obj

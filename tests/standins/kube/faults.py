@@ -124,10 +124,8 @@ class Faults:
 # What faults do
 
 
-def _respond(plan: Plan, info: RequestInfo, who: Identity | None, after: bool = False, **what: Any) -> None:
-    """`after`: the request is carried out first."""
+def _respond(plan: Plan, info: RequestInfo, who: Identity | None, **what: Any) -> None:
     plan.respond = answer(info, who, **what)
-    plan.perform_first = after
 
 
 def _delay(plan: Plan, _info: RequestInfo, _who: Identity | None, ms: float) -> None:
@@ -139,9 +137,9 @@ def _hang(plan: Plan, _info: RequestInfo, _who: Identity | None) -> None:
 
 
 def _close(plan: Plan, _info: RequestInfo, _who: Identity | None, how: str, after: bool = False) -> None:
-    """`how`: fin or rst."""
+    """`how`: fin or rst. `after`: the request is carried out first."""
     plan.close = how
-    plan.perform_first = plan.perform_first or after
+    plan.perform_first = after
 
 
 def _cut(plan: Plan, _info: RequestInfo, _who: Identity | None, fraction: float, how: str = "fin") -> None:

@@ -2,7 +2,7 @@
 """managedFields: who wrote which fields last.
 
 Of status and metadata they name what the watcher looks for, addresses and finalizers; of all else whole members. See
-"Server-Side Apply" in the Kubernetes documentation; apply itself nobody needs here.
+"Server-Side Apply" in the Kubernetes documentation; apply itself is not needed here.
 """
 
 from __future__ import annotations

@@ -10,13 +10,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-# Lists whose elements a strategic merge patch finds by one of their members, and lists of texts without repetition.
+# Lists whose elements a strategic merge patch finds by one of their members.
 MERGED = {("services", "ports"): "port", ("services", "conditions"): "type"}
-SETS = ("finalizers",)
-
-
-class PatchError(Exception):
-    """The patch cannot be applied."""
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -56,15 +51,11 @@ def strategic(plural: str, target: Any, patch: Any) -> Any:
 
 
 def _merge_list(plural: str, key: str, target: Any, patch: list) -> list:
-    if key in SETS:
-        return [*(target or ()), *(item for item in patch if item not in (target or ()))]
     merge_key = MERGED.get((plural, key))
     if merge_key is None or not isinstance(target, list):
         return [copy.deepcopy(item) for item in patch if not (isinstance(item, dict) and "$patch" in item)]
     out = {old.get(merge_key): old for old in target}
     for item in patch:
-        if not isinstance(item, dict) or merge_key not in item:
-            raise PatchError(f"map: {item} does not contain declared merge key: {merge_key}")
         name = item[merge_key]
         if item.get("$patch") == "delete":
             out.pop(name, None)

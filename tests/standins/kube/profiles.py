@@ -42,11 +42,6 @@ class Profile:
         return "on" if self.minor == 32 or self.minor >= 34 else "off"
 
     @property
-    def gzip_streams(self) -> bool:
-        """Streaming lists are compressed when asked, one gzip member a flush."""
-        return self.minor >= 37
-
-    @property
     def managed_fields(self) -> bool:
         return self.minor >= 18
 
@@ -80,14 +75,4 @@ class Profile:
         return self.minor < 34
 
     def version(self) -> dict[str, str]:
-        return {
-            "major": "1",
-            "minor": str(self.minor),
-            "gitVersion": f"v1.{self.minor}.0",
-            "gitCommit": "0" * 40,
-            "gitTreeState": "clean",
-            "buildDate": "2024-01-01T00:00:00Z",
-            "goVersion": "go1.22.0",
-            "compiler": "gc",
-            "platform": "linux/amd64",
-        }
+        return {"major": "1", "minor": str(self.minor), "gitVersion": f"v1.{self.minor}.0"}

@@ -9,7 +9,6 @@ import contextlib
 import http.client
 import json
 import ssl
-import subprocess
 import tempfile
 import urllib.parse
 from dataclasses import dataclass
@@ -105,15 +104,11 @@ def path_of(plural: str, namespace: str = "", name: str = "", subresource: str =
 
 
 class KubeApi:
-    """A client of the Kubernetes API, and kubectl with the same kubeconfig."""
+    """A client of the Kubernetes API."""
 
     def __init__(self, kubeconfig: str | Path):
         self.kubeconfig = Path(kubeconfig)
         self.access = Access(self.kubeconfig)
-        self._cache = tempfile.TemporaryDirectory(prefix="kubectl-cache-")
-
-    def close(self) -> None:
-        self._cache.cleanup()
 
     def request(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json", headers: dict[str, str] | None = None
@@ -172,9 +167,3 @@ class KubeApi:
         if response.status != 409:
             self._done(response)
 
-    def kubectl(self, *arguments: str) -> subprocess.CompletedProcess:
-        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--cache-dir", self._cache.name, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-        return done

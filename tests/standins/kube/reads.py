@@ -99,12 +99,7 @@ async def _page(call: Call) -> Page:
         await seen(call, revision)
         return Page(limit, after, revision if revision > 0 else None)
     asked = parse_revision(call.query("resourceVersion"))
-    match = call.query("resourceVersionMatch")
     await seen(call, asked)
-    if match == "Exact" or (limit and asked and not match):
-        if asked < floor:
-            raise statuses.expired("The resourceVersion for the provided list is too old.")
-        return Page(limit, "", asked)
     if call.query("resourceVersion") == "0":
         # Answered from the cache, which knows no pages.
         limit = 0

@@ -15,7 +15,7 @@ _REQUIREMENT = re.compile(r"([^\s,=!()]+)\s*(==|!=|=)\s*(.*)")
 
 
 def _terms(text: str) -> list[Term]:
-    """Sets and mere presence nobody asks for. Raises ApiError 400."""
+    """Selectors by sets or by mere presence are not needed here. Raises ApiError 400."""
     found = []
     for term in filter(None, map(str.strip, text.split(","))):
         match = _REQUIREMENT.fullmatch(term)

@@ -81,7 +81,6 @@ def plain(code: int, text: str, **headers: str) -> ApiError:
 
 
 def method_not_allowed() -> ApiError:
-    """405: the path has no such method."""
     return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
@@ -102,7 +101,6 @@ def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiError:
 
 
 def too_large_revision(asked: int, current: int) -> ApiError:
-    """504: the server has not seen that revision yet."""
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     text = f"Timeout: Too large resource version: {asked}, current: {current}"
     return ApiError(504, "Timeout", text, {"causes": causes, "retryAfterSeconds": 1}, headers={"Retry-After": "1"})

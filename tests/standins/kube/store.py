@@ -73,7 +73,6 @@ class Record:
 
 
 def selectable_fields(resource: Resource, obj: dict[str, Any]) -> dict[str, str]:
-    """The values that a field selector may ask for."""
     meta = obj["metadata"]
     fields = {"metadata.name": meta["name"]}
     if resource.namespaced:
@@ -158,7 +157,6 @@ class Table:
         self.watchers: list[Any] = []  # their on_event() is called for each change, in order, before the write is answered
 
     def apply(self, event: Event) -> None:
-        """Takes a change into the state and the log."""
         key = event.record.key
         if event.type == "DELETED":
             del self.records[key]
@@ -175,7 +173,6 @@ class Table:
             self.floor = max(self.log.popleft().rev, self.floor)
 
     def since(self, rev: int) -> list[Event]:
-        """All changes after `rev`, in order."""
         found: list[Event] = []
         for event in reversed(self.log):
             if event.rev <= rev:
@@ -205,7 +202,6 @@ class Table:
             self.log.popleft()
 
     def reset(self, records: dict[str, Record], floor: int) -> None:
-        """Replaces the state and forgets all of the past."""
         self.records, self.keys = dict(records), sorted(records)
         self.log.clear()
         self.floor = floor
@@ -232,7 +228,6 @@ class Store:
         return self.rev
 
     def put(self, resource: Resource, obj: dict[str, Any]) -> Record:
-        """Stores an object under a new revision and tells the watchers."""
         table = self.table(resource)
         obj["metadata"]["resourceVersion"] = str(self._next())
         record = Record(resource, obj)

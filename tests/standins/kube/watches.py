@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import itertools
 import random
 from typing import Any
@@ -85,8 +84,6 @@ class Stream:
         self._backlog: list[tuple[str, Event]] | None = []
         self._initial_done_ns = 0  # when the initial part had been given to the kernel
         self._ended = asyncio.get_running_loop().create_future()
-        encoding = call.request.headers.get("accept-encoding", "")
-        self._gzip = self.start.marker and self.state.profile.gzip_streams and "gzip" in encoding
         self._timeout_s = self._parse_timeout()
 
     def _parse_timeout(self) -> float:
@@ -107,11 +104,7 @@ class Stream:
         }
 
     async def run(self, headers: list[tuple[str, str]]) -> None:
-        """Serves the watch to its end."""
-        headers = [*headers, ("Content-Type", "application/json")]
-        if self._gzip:
-            headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-        self.connection.write(self.connection.head(200, headers, None))
+        self.connection.write(self.connection.head(200, [*headers, ("Content-Type", "application/json")], None))
         self.state.streams[self.id] = self
         self.state.journal.answered(self.call.entry, 200)
         try:
@@ -191,7 +184,7 @@ class Stream:
         """Sends many frames: joined into larger writes where nothing depends on the single frame."""
         batch: list[bytes] = []
         size = 0
-        joined = not self._gzip and self.plan.after_frames is None
+        joined = self.plan.after_frames is None
         for type_, change in changes:
             if self._ended.done():
                 return
@@ -267,7 +260,7 @@ class Stream:
             self._cut(frame, self.plan.end)
             return
         self.frames += 1
-        self.connection.write_chunk(gzip.compress(frame, 1) if self._gzip else frame)
+        self.connection.write_chunk(frame)
         if self._due():
             self.finish(self.plan.end)
 
@@ -293,11 +286,8 @@ class Stream:
     def _error(self, error: ApiError) -> None:
         """An ERROR frame and the end."""
         if not self._ended.done():
-            self.connection.write_chunk(self._wrapped(watch_frame("ERROR", to_json(error.status()))))
+            self.connection.write_chunk(watch_frame("ERROR", to_json(error.status())))
             self.finish("clean")
-
-    def _wrapped(self, frame: bytes) -> bytes:
-        return gzip.compress(frame, 1) if self._gzip else frame
 
     def act(self, plan: StreamPlan) -> None:
         """Ends, or silences, the running stream as a test demands."""
@@ -328,7 +318,7 @@ class Stream:
             return
         self._leave()
         if end == "garbage":
-            self.connection.write_chunk(self._wrapped(GARBAGE))
+            self.connection.write_chunk(GARBAGE)
         if end in ("clean", "garbage"):
             self.connection.end_chunks()
         else:

@@ -24,8 +24,6 @@ import h11
 if TYPE_CHECKING:
     from .state import Settings
 
-NO_HEADERS: list[tuple[bytes, bytes]] = []
-BODY_MAX = 3 * 1024 * 1024
 HEAD_MAX = 64 * 1024
 IDLE_S = 90
 # Go's server decides between Content-Length and chunks once it has buffered this much.
@@ -86,32 +84,15 @@ class Connection:
         return self._writer.transport.is_closing()
 
     async def read_request(self) -> Request | None:
-        """The next request, or None when the client is done. Answers malformed ones by itself."""
+        """The next request, or None when the client is done."""
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
-        try:
-            if self._leftover:
-                parser.receive_data(self._leftover)
-                self._leftover = b""
-            return await self._parse(parser)
-        except h11.RemoteProtocolError as error:
-            self.respond(
-                error.error_status_hint or 400,
-                [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")],
-                b"400 Bad Request\n",
-            )
-            await self.close()
-            return None
-
-    async def _parse(self, parser: h11.Connection) -> Request | None:
         head: h11.Request | None = None
         body: list[bytes] = []
-        size = 0
+        if self._leftover:
+            parser.receive_data(self._leftover)
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                if parser.they_are_waiting_for_100_continue:
-                    self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    parser.send(h11.InformationalResponse(status_code=100, headers=NO_HEADERS))
                 data = await self._receive(idle=head is None)
                 if data is None:
                     return None
@@ -119,9 +100,6 @@ class Connection:
             elif isinstance(event, h11.Request):
                 head = event
             elif isinstance(event, h11.Data):
-                size += len(event.data)
-                if size > BODY_MAX:
-                    raise h11.RemoteProtocolError("request body too large", error_status_hint=413)
                 body.append(bytes(event.data))
             elif isinstance(event, h11.EndOfMessage):
                 break
@@ -202,7 +180,6 @@ class Connection:
         self.write(b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts if part))
 
     def end_chunks(self) -> None:
-        """Ends a chunked body in the orderly way."""
         self.write(b"0\r\n\r\n")
 
     def head(self, status: int, headers: list[tuple[str, str]], length: int | None) -> bytes:
@@ -214,7 +191,6 @@ class Connection:
         return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
 
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        """Writes a whole response."""
         if len(body) <= CHUNKED_FROM:
             self.write(self.head(status, headers, len(body)) + body)
             return

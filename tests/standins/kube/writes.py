@@ -19,7 +19,7 @@ from .deletes import remove
 from .encoding import MalformedDocument, from_json, to_json
 from .managed import Writer
 from .request_info import RequestInfo
-from .resources import ACCESS_REVIEWS, INGRESSES, NAMESPACES, SERVICES
+from .resources import ACCESS_REVIEWS, NAMESPACES, SERVICES
 from .statuses import ApiError, FieldError
 from .store import Record
 from .validate import validate
@@ -61,7 +61,6 @@ def _to_stored(call: Call, document: Any) -> dict[str, Any]:
 # Verbs
 
 async def create(call: Call) -> Answer:
-    """POST to a collection."""
     obj = _to_stored(call, _document(call, PLAIN_TYPES))
     if call.served.resource is ACCESS_REVIEWS:
         return _review(call, obj)
@@ -74,8 +73,6 @@ async def create(call: Call) -> Answer:
 def _create(call: Call, obj: dict[str, Any]) -> tuple[Record, str]:
     meta = obj["metadata"]
     admission.namespace_exists(call)
-    if call.served.resource is INGRESSES:
-        admission.default_ingress_class(call, obj)
     name = meta.get("name", "")
     if name and call.state.store.get(call.served.resource, call.namespace, name):
         raise statuses.already_exists(call.served, name)
@@ -108,17 +105,11 @@ async def update(call: Call) -> Answer:
 
 
 async def patch_(call: Call) -> Answer:
-    """PATCH in any of its formats."""
     document = _document(call, PATCHES)
     old = _current(call)
     if old is None:
         raise statuses.not_found(call.served, call.info.name)
-    try:
-        if not isinstance(document, dict):
-            raise patch.PatchError("the patch must be an object")
-        patched = PATCHES[_media(call)](call.served.resource.plural, json.loads(old.full(call.served)), document)
-    except patch.PatchError as error:
-        raise statuses.bad_request(str(error)) from None
+    patched = PATCHES[_media(call)](call.served.resource.plural, json.loads(old.full(call.served)), document)
     obj = _to_stored(call, patched)
     meta = obj["metadata"]
     _same_name(call, meta)

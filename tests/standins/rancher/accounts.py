@@ -14,8 +14,6 @@ from .errors import forbidden, unauthorized
 from .operations import Caller
 from .store import Store
 
-# An agent is what the label of role environmentAdmin makes of a container outside a system stack: it may do next to nothing.
-ROLES = ("environment", "projectadmin", "admin", "agent")
 _AGENT_ACCOUNT = "1a1000"
 
 
@@ -23,6 +21,7 @@ _AGENT_ACCOUNT = "1a1000"
 class Key:
     access: str
     secret: str
+    # Or projectadmin; or agent, what the label of role environmentAdmin makes of a container outside a system stack: it may do next to nothing.
     role: str = "environment"
     project: str | None = None   # None: an account key, which needs the project in the path
     agent: bool = True           # belongs to a container's agent account: dies with an inactive project
@@ -59,8 +58,6 @@ class Accounts:
         """The project and role a request acts with; raises 403 for a foreign or unknown project."""
         if wanted_project is not None and self.store.get("project", wanted_project) is None:
             raise forbidden()
-        if key.role == "admin":
-            return Caller("admin", wanted_project or self.default_project)
         if key.role == "agent":
             if wanted_project is not None:
                 raise forbidden()

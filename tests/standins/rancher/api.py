@@ -21,7 +21,7 @@ from .faults import Fault, Faults
 from .journal import Entry, Journal
 from .jsontext import dumps
 from .operations import Caller, Operations, Outcome
-from .resources import VERSION, Renderer, Urls
+from .resources import Renderer, Urls
 from .store import Row, Store, TABLES
 from .subscribe import Subscriptions
 from .target import Target, parse
@@ -101,36 +101,28 @@ class Api:
     @staticmethod
     def _target(request: web.BaseRequest) -> tuple[Target | None, ApiError | None]:
         try:
-            return parse(request.raw_path, request.headers, request.scheme), None
+            return parse(request.raw_path, request.headers), None
         except ApiError as problem:
             return None, problem
 
     def _answer(self, request: web.BaseRequest, target: Target | None, problem: ApiError | None, raw: bytes,
                 entry: Entry, fault: Fault | None) -> Answer:
-        headers: dict[str, str] = {}
         try:
             key = self.accounts.authenticate(request.headers)
             if target is None:
                 raise problem or not_found()
             caller = self.accounts.caller(key, target.project)
-            headers = self._headers(target, caller)
-            answer = self._dispatch(request.method, target, raw, caller, entry, fault)
-            answer.headers.update(headers)
-            return answer
+            return self._dispatch(request.method, target, raw, caller, entry, fault)
         except ApiError as error:
-            return Answer(error.status, dumps(error.body()), {**headers, **error.headers})
+            return Answer(error.status, dumps(error.body()), error.headers)
 
     def _dispatch(self, method: str, target: Target, raw: bytes, caller: Caller, entry: Entry,
                   fault: Fault | None) -> Answer:
-        if caller.role == "agent" and target.type not in (None, "schema", "subscribe"):
+        if caller.role == "agent" or target.type in (None, "subscribe"):
             raise not_found()
         if method in ("GET", "HEAD"):
             return self._read(target, caller, fault)
-        if target.type is None:
-            raise not_allowed()
         body = self._body(target, raw)
-        if method == "POST" and target.type == "subscribe":
-            return Answer(201, "")
         if method == "POST" and target.id is None and target.action is None:
             outcome = self.operations.create(target.type, body, caller)
         elif target.id is None:
@@ -154,19 +146,10 @@ class Api:
     # Reading
 
     def _read(self, target: Target, caller: Caller, fault: Fault | None) -> Answer:
-        if target.type is None:
-            return Answer(200, self._version(target))
-        if target.type == "schema":
-            return Answer(200, self._schemas(target))
-        if target.type == "subscribe":
-            return Answer(200, collection.subscriptions(target.urls, target.query))
         if target.id is None:
             rows = self._rows(target.type, caller)
             return Answer(200, self._list(target.type, rows, target, caller, fault))
-        row = self._row(target, caller)
-        if target.link is None:
-            return Answer(200, self.renderer.text(row, target.urls, caller.role))
-        return self._follow(row, target, caller, fault)
+        return Answer(200, self.renderer.text(self._row(target, caller), target.urls, caller.role))
 
     def _list(self, type_: str, rows: list[Row], target: Target, caller: Caller, fault: Fault | None) -> str:
         drift = fault.spec.get("shift", 1) if fault is not None and fault.kind == "drift" else 0
@@ -184,7 +167,7 @@ class Api:
         if type_ == "setting":
             return list(rows)
         if type_ == "project":
-            return [r for r in rows if caller.role == "admin" or r.id == caller.project]
+            return [r for r in rows if r.id == caller.project]
         return [r for r in rows if r["accountId"] == caller.project]
 
     def _row(self, target: Target, caller: Caller) -> Row:
@@ -211,56 +194,8 @@ class Api:
     @staticmethod
     def _visible(row: Row, caller: Caller) -> bool:
         if row.table == "project":
-            return caller.role == "admin" or row.id == caller.project
+            return row.id == caller.project
         return row.table == "setting" or row["accountId"] == caller.project
-
-    def _follow(self, row: Row, target: Target, caller: Caller, fault: Fault | None) -> Answer:
-        """A link below a resource: one other row, or a list."""
-        link = target.link
-        if link not in schema.TYPES[row.type].links:
-            raise not_found()
-        if link in ("account", "stack"):
-            other = self.store.get("project" if link == "account" else "stack",
-                                   row["accountId" if link == "account" else "stackId"])
-            if other is None:
-                raise not_found()
-            return Answer(200, self.renderer.text(other, target.urls, caller.role))
-        type_, rows = self._linked(row, link)
-        return Answer(200, self._list(type_, [r for r in rows if r.live], target, caller, fault))
-
-    def _linked(self, row: Row, link: str) -> tuple[str, list[Row]]:
-        store = self.store
-        if link == "instances":
-            index = "instance_by_host" if row.table == "host" else "instance_by_service"
-            return "container", store.find(index, row.id)
-        if link == "services" and row.table == "stack":
-            return "service", store.find("service_by_stack", row.id)
-        if link == "consumedbyservices":
-            return "service", store.find("lb_by_target", row.id)
-        if link == "hosts":
-            found = [store.get("host", row["hostId"])]
-            return "host", [r for r in found if r is not None]
-        ids = row["serviceIds"] if link == "services" else (row["linkedServices"] or {}).values()
-        return "service", [r for r in (store.get("service", i) for i in ids or []) if r is not None]
-
-    def _version(self, target: Target) -> str:
-        urls = target.urls
-        links = {schema.plural(t): urls.collection(t) for t in schema.LISTED}
-        return dumps({"id": VERSION, "type": "apiVersion", "baseType": "apiVersion",
-                      "links": {"self": urls.prefix, **links}, "actions": {}})
-
-    def _schemas(self, target: Target) -> str:
-        urls = target.urls
-        if target.id is not None:
-            known = schema.resolve(target.id) or target.id
-            if known not in schema.TYPES and known not in schema.NESTED:
-                raise not_found()
-            return dumps(schema.describe(known, urls.prefix))
-        data = [schema.describe(t, urls.prefix) for t in (*schema.TYPES, *schema.NESTED)]
-        return dumps({"type": "collection", "resourceType": "schema",
-                      "links": {"self": f"{urls.prefix}/schemas"},
-                      "createTypes": {}, "actions": {}, "data": data, "sortLinks": {}, "pagination": None,
-                      "sort": None, "filters": {}, "createDefaults": {}})
 
     # Subscriptions
 
@@ -282,7 +217,7 @@ class Api:
         entry.status = 101
         return await self.subscriptions.serve(request, names, target.urls, caller)
 
-    # Bodies and headers
+    # Bodies
 
     @staticmethod
     def _peek(raw: bytes) -> Any:
@@ -304,17 +239,6 @@ class Api:
             if isinstance(body, dict):  # anything else is as good as an empty object
                 fields.update(body)
         return fields
-
-    @staticmethod
-    def _headers(target: Target, caller: Caller) -> dict[str, str]:
-        urls = target.urls
-        if target.type == "project" and target.id is not None:
-            urls = Urls(urls.base, target.id)  # a project's own URL leads to what is within it
-        headers = {
-            "X-API-Schemas": f"{urls.prefix}/schemas", "X-API-ACCOUNT-ID": caller.project,
-            "X-API-ACCOUNT-KIND": caller.role, "X-API-USER-ID": caller.project,
-        }
-        return headers if caller.role == "agent" else {**headers, "X-API-ACCOUNT-NAME": "Default"}
 
     @staticmethod
     async def _prepared(request: web.BaseRequest, answer: Answer, length: int | None = None) -> web.StreamResponse:
@@ -371,7 +295,7 @@ class Api:
         status = int(spec.get("status", 500))
         code = spec.get("code", http.client.responses[status])
         error = ApiError(status, code, spec.get("message"), spec.get("fieldName"))
-        return Answer(status, dumps(error.body()), dict(spec.get("headers", {})))
+        return Answer(status, dumps(error.body()))
 
     async def _spoil(self, request: web.BaseRequest, fault: Fault, answer: Answer,
                      entry: Entry) -> web.StreamResponse:

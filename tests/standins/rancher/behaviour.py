@@ -23,7 +23,6 @@ class Behaviour:
     event_interval: float = 1.0         # change messages are published in batches, one a resource
     metadata_poll: float = 0.2          # LB containers look for changes this often; the real image every 5 s
     shared_ports: bool = False          # a host's ports are never taken: more load balancers than hosts, in benchmarks
-    early_removal: str = "lost"  # what becomes of a DELETE while a balancer is registering, if it starts by itself: lost, conflict or done
     lose_overlapping_updates: bool = False  # an update asked for while one runs is stored but not carried out
 
     def delay_of(self, kind: str, state: str) -> float:

@@ -13,14 +13,14 @@ import json
 import shutil
 import tempfile
 import urllib.parse
-from typing import Any, Self
+from typing import Any
 
 from standins.kube.public import Response
 
 from ..process import StandinProcess
 
 
-class RancherStandin:
+class RancherStandin(contextlib.AbstractContextManager):
     """One stand-in process. Arguments are those of its command line: `RancherStandin(hosts=3, dataplane=False,
     settings={"step_delay": 0.0})`. Use it as a context manager."""
 
@@ -43,9 +43,6 @@ class RancherStandin:
         if process is not None:
             process.stop()
             shutil.rmtree(self._directory, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: Any) -> None:
         self.stop()

@@ -87,17 +87,6 @@ def _limit(query: Query) -> int:
     return MAX_LIMIT if limit <= 0 else min(limit, MAX_LIMIT)
 
 
-def subscriptions(urls: Urls, query: Query) -> str:
-    """What a subscription is answered that asks for no upgrade: an empty list."""
-    own = urls.collection("subscribe")
-    names = [{"value": value, "modifier": "eq"} for name, value in query if name == "eventNames"]
-    return dumps({
-        "type": "collection", "resourceType": "subscribe", "links": {"self": own}, "createTypes": {}, "actions": {}, "data": [],
-        "sortLinks": {"eventNames": f"{own}?{urlencode([*query, ('sort', 'eventNames')])}"}, "pagination": None, "sort": None,
-        "filters": {"eventNames": names or None}, "createDefaults": {},
-    })
-
-
 def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query) -> str:
     own = urls.collection(type_)
     fields = schema.TYPES[type_].fields

@@ -159,12 +159,11 @@ class Control(Commands):
         """Drop a row from the database: it answers 404 from now on."""
         self.store.drop(self._row(id))
 
-    def do_add_stack(self, name: str = STACK_NAME, external_id: str | None = STACK_EXTERNAL_ID,
-                     system: bool = False, state: str = "active") -> dict[str, Any]:
+    def do_add_stack(self, name: str = STACK_NAME, external_id: str | None = STACK_EXTERNAL_ID) -> dict[str, Any]:
         """A stack made by somebody else, for example of the same name with another externalId."""
         return self._show(self.store.add("stack", {
-            "name": name, "externalId": external_id, "kind": "stack", "accountId": PROJECT, "state": state,
-            "transitioning": "no", "system": system, "startOnCreate": False}))
+            "name": name, "externalId": external_id, "kind": "stack", "accountId": PROJECT, "state": "active",
+            "transitioning": "no", "system": False, "startOnCreate": False}))
 
     # Hosts
 

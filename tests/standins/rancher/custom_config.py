@@ -3,7 +3,7 @@
 
 Sections `global` and `defaults` replace generated options of the same name; `frontend <port>` and `backend
 <name>` go into the generated section of that name; a bare `backend` goes into every backend; `server $IP ...`
-in a backend adds to every generated server line. Sections that match nothing generated nobody asks for here.
+in a backend adds to every generated server line. Sections that match no generated one are not needed here.
 """
 
 from __future__ import annotations

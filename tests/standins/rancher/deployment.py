@@ -21,7 +21,7 @@ from .store import Row, Store, now_ms
 log = logging.getLogger(__name__)
 
 RUNS_NOWHERE = "docker:rancher/none"   # such a balancer's endpoints are written by its owner
-_UP = ("starting", "running", "restarting")
+_UP = ("starting", "running")
 _LOST_HOST = ("reconnecting", "disconnected", "removed", "removing")
 
 

@@ -27,10 +27,6 @@ class ProcessFailed(Exception):
     """The attempt failed for a reason that users are shown: `transitioning` becomes error."""
 
 
-class ProcessWaiting(Exception):
-    """The attempt ran into a timeout or a busy neighbour: tried again, `transitioning` stays yes."""
-
-
 @dataclass
 class Run:
     process: str
@@ -131,9 +127,8 @@ class Engine:
         try:
             if handler:
                 await handler(row)
-        except (ProcessFailed, ProcessWaiting) as problem:
-            kind = "error" if isinstance(problem, ProcessFailed) else "yes"
-            self._mark(row, row.state, kind, str(problem))
+        except ProcessFailed as problem:
+            self._mark(row, row.state, "error", str(problem))
             await self._wait(run)
             return False
         run.attempts = 0

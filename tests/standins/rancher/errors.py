@@ -56,8 +56,8 @@ def server_error() -> ApiError:
     return ApiError(500, "Internal Server Error", "Internal Server Error")
 
 
-def forbidden(message: str = "Forbidden") -> ApiError:
-    return ApiError(403, "Forbidden", message)
+def forbidden() -> ApiError:
+    return ApiError(403, "Forbidden", "Forbidden")
 
 
 def unauthorized(challenge: bool) -> ApiError:

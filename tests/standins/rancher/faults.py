@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults on demand: which requests they hit, how often, and what happens to those.
 
-A fault is a JSON object. Its scope: `method` (one or a list), `type`, `id`, `name`, `action`, `path` (regular
-expression), `skip` (let so many matching requests pass first), `count` (how many are hit; absent: until
-cleared). Its effect: `fault`, one of EFFECTS, with the parameters that README.md names, and `when`: `before` (the
+A fault is a JSON object. Its scope: `method` (one or a list), `type`, `name`, `skip` (let so many matching requests
+pass first), `count` (how many are hit; absent: until cleared). Its effect: `fault`, one of EFFECTS, with the parameters that README.md names, and `when`: `before` (the
 request is not carried out) or `after` (it is carried out, but the answer suffers).
 """
 
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +18,8 @@ from .journal import Entry
 EFFECTS = ("error", "reset", "close", "slow", "trickle", "garbage", "json", "truncate", "hang", "drop-rows", "drift")
 # These change an otherwise right answer, so the request is always carried out.
 _AFTER_ONLY = ("trickle", "truncate", "drop-rows", "drift")
-_KNOWN = {"fault", "method", "type", "id", "name", "action", "path", "skip", "count", "when", "status",
-          "code", "message", "fieldName", "headers", "body", "delay", "rows", "shift"}
+_KNOWN = {"fault", "method", "type", "name", "skip", "count", "when", "status", "code", "message", "fieldName", "body", "delay", "rows",
+          "shift"}
 
 
 @dataclass
@@ -48,10 +46,7 @@ class Fault:
         methods = spec.get("method")
         if methods is not None and subject.method not in ([methods] if isinstance(methods, str) else methods):
             return False
-        if spec.get("path") is not None and not re.search(spec["path"], subject.path):
-            return False
-        return all(spec.get(k) is None or getattr(subject, k) == spec[k]
-                   for k in ("type", "id", "name", "action"))
+        return all(spec.get(k) is None or getattr(subject, k) == spec[k] for k in ("type", "name"))
 
 
 class Faults:

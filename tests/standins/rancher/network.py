@@ -15,7 +15,7 @@ _FIRST_CONTAINER_NET = 128
 
 
 class Network:
-    def __init__(self, prefix: str, lock: socket.socket | None = None):
+    def __init__(self, prefix: str, lock: socket.socket):
         self.prefix = prefix
         self._lock = lock
         self._next = 0
@@ -34,9 +34,7 @@ class Network:
         raise ValueError("no container address is left")
 
     def close(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.close()
 
 
 def claim() -> Network:

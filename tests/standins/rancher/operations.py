@@ -75,7 +75,7 @@ class Operations:
             self._certificate_name(fields["name"], caller.project, None)
             fields.update(certificates.derived(fields["cert"]))
         else:
-            self._new_service(type_, fields, caller)
+            self._new_service(type_, fields)
         for given_by_store in ("created", "uuid"):
             fields.pop(given_by_store, None)
         if not storable(fields):
@@ -106,7 +106,7 @@ class Operations:
     def action(self, row: Row, name: str, caller: Caller) -> Outcome:
         if name not in schema.TYPES[row.type].actions:
             raise invalid("InvalidAction", "action")
-        if name not in states.actions(row.type, row.state, self._hidden_by_system(row, caller)):
+        if name not in states.actions(row.type, row.state):
             raise invalid("ActionNotAvailable", "action")
         if name == "remove":
             return self._remove(row, caller, 202)
@@ -123,15 +123,9 @@ class Operations:
             return row is not None and (row["accountId"] == caller.project or row.table == "project")
         return exists
 
-    def _hidden_by_system(self, row: Row, caller: Caller) -> bool:
-        stack = self.store.get("stack", row["stackId"]) if row.table == "service" else None
-        return bool(stack is not None and stack["system"] and caller.role != "admin")
-
-    def _new_service(self, type_: str, fields: dict[str, Any], caller: Caller) -> None:
-        self.rules.create(type_, fields, caller.role)
-        fields.update(publicEndpoints=None, healthState="healthy")
-        stack = self.store.get("stack", fields["stackId"])
-        fields["system"] = bool(stack is not None and stack["system"])
+    def _new_service(self, type_: str, fields: dict[str, Any]) -> None:
+        self.rules.create(type_, fields)
+        fields.update(publicEndpoints=None, healthState="healthy", system=False)
 
     def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller) -> None:
         if row.type == "stack" and "name" in changes:
@@ -141,7 +135,7 @@ class Operations:
                 self._certificate_name(changes["name"], caller.project, row)
             changes.update(certificates.derived(changes.get("cert")))
         elif row.table == "service":
-            self.rules.update(row, changes, caller.role)
+            self.rules.update(row, changes)
             # Written by the server alone, except for balancers that run nowhere.
             if (row["launchConfig"] or {}).get("imageUuid") != RUNS_NOWHERE:
                 changes.pop("publicEndpoints", None)
@@ -158,8 +152,6 @@ class Operations:
     def _store_changes(self, row: Row, changes: dict[str, Any]) -> bool:
         """Save what differs, and what is written whole. Tells whether anything really changed."""
         changed = False
-        if row.type == "loadBalancerService" and row["lbConfig"] is None and changes.get("lbConfig") is not None:
-            row.internal["stuck"] = True
         for name, value in changes.items():
             differs = normal(row[name]) != normal(value)
             if differs or name in _SCHEDULES_EVEN_EQUAL:
@@ -170,8 +162,6 @@ class Operations:
         return changed
 
     def _remove(self, row: Row, caller: Caller, status: int) -> Outcome:
-        if row.table == "service":
-            self.rules.system_stack(row["stackId"], caller.role, "remove")
         if row.state in ("removing", "removed"):
             return Outcome(row, status, False)
         if row.table == "service" and row.state == "registering" and row["startOnCreate"]:
@@ -184,13 +174,8 @@ class Operations:
         return Outcome(row, status, True)
 
     def _remove_too_early(self, row: Row, status: int) -> Outcome:
-        """The chain that creates and then activates the row overwrites the removal, or holds the lock that it needs."""
-        if self.deployment.behaviour.early_removal == "conflict":
-            raise conflict()
-        if self.deployment.behaviour.early_removal == "lost":
-            self.engine.show(row, "removing")
-        else:
-            self.engine.start(row, "remove")
+        """The chain that creates and then activates the row overwrites the removal."""
+        self.engine.show(row, "removing")
         return Outcome(row, status, True)
 
     def _certificate_unused(self, row: Row) -> None:

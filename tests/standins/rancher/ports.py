@@ -25,7 +25,7 @@ class PortSpec:
 
 
 def parse(text: str) -> PortSpec:
-    """The specification that a text stands for. Nobody sends others here."""
+    """The specification that a text stands for; every text here is one."""
     rest, _, protocol = text.partition("/")
     parts = rest.split(":")
     ip = parts.pop(0) if "." in parts[0] else None

@@ -9,7 +9,7 @@ from typing import Any
 from . import ports
 from .behaviour import Behaviour
 from .deployment import Deployment
-from .engine import Engine, ProcessWaiting
+from .engine import Engine
 from .store import Row, Store, rule_targets
 
 _RULE_KEYS = ("backendName", "environment", "hostname", "path", "priority", "protocol", "region", "selector",
@@ -47,9 +47,6 @@ class Processes:
         self._count(service)
 
     async def service_update(self, service: Row) -> None:
-        if service.internal.get("stuck"):
-            # Rules in place of a configuration that was null: the server fails at it without end and says nothing.
-            raise ProcessWaiting("In Progress")
         self.relink(service)
         if service.state != "updating-inactive":
             await self.service_activate(service)

@@ -63,7 +63,7 @@ class Renderer:
         own = urls.resource(row.type, row.id)
         body: dict[str, Any] = {
             "id": row.id, "type": row.type, "links": self._links(row, kind, own, urls),
-            "actions": self._actions(row, own, role), "baseType": row.type if row.type == "activeSetting" else kind.base_type,
+            "actions": self._actions(row, own), "baseType": row.type if row.type == "activeSetting" else kind.base_type,
         }
         for name, spec in kind.fields.items():
             if name == "id" or not (schema.readable(spec, role) or name == "key"):
@@ -90,10 +90,8 @@ class Renderer:
             links.update({schema.plural(t): scoped.collection(t) for t in schema.LISTED})
         return links
 
-    def _actions(self, row: Row, own: str, role: str) -> dict[str, str]:
-        stack = self.store.get("stack", row["stackId"]) if row.table == "service" else None
-        hidden = bool(stack is not None and stack["system"] and role != "admin")
-        return {name: f"{own}/?action={name}" for name in states.actions(row.type, row.state, hidden)}
+    def _actions(self, row: Row, own: str) -> dict[str, str]:
+        return {name: f"{own}/?action={name}" for name in states.actions(row.type, row.state)}
 
     def _derived(self, row: Row, body: dict[str, Any]) -> None:
         if row.table == "service":

@@ -212,14 +212,6 @@ TYPES = {t.id: t for t in (
             "lbConfig")).items()},
         "template": Field("json", "r"),
     }, "service", ("GET",), ("GET",), (), _SERVICE_LINKS),
-    Type("externalService", "externalServices", {
-        **_service(("scale", "vip", "createIndex", "selectorContainer", "publicEndpoints", "selectorLink",
-                    "retainIp", "assignServiceIpAddress", "scalePolicy", "currentScale", "lbConfig",
-                    "instanceIds")),
-        "externalIpAddresses": Field("array[string]"), "hostname": _string(),
-        "healthCheck": Field("instanceHealthCheck", "cr"),
-    }, "service", _CRUD_COLLECTION, _CRUD_RESOURCE,
-        ("activate", "create", "deactivate", "remove", "update"), ("account", "consumedbyservices", "stack")),
     Type("certificate", "certificates", {
         **_COMMON,
         "name": _string(required=True, nullable=False, filterable=True, min_length=1, max_length=255),
@@ -259,14 +251,12 @@ TYPES = {t.id: t for t in (
         "members": Field("json", "r"), "orchestration": _string("r"), "projectTemplateId": _string("r"),
         "servicesPortRange": Field("json", "r"), "version": _string("r"), "virtualMachine": Field("boolean", "r"),
     }, "account"),
-    Type("schema", "schemas", {}),
     Type("subscribe", "subscribe", {"eventNames": Field("array[string]", "cr", required=True)},
          "", ("GET", "POST"), ()),
 )}
 
-LISTED = ("stack", "service", "loadBalancerService", "kubernetesService", "externalService", "certificate",
-          "host",
-          "instance", "container", "setting", "project", "schema", "subscribe")
+LISTED = ("stack", "service", "loadBalancerService", "kubernetesService", "certificate", "host",
+          "instance", "container", "setting", "project", "subscribe")
 
 
 def _spellings() -> dict[str, str]:
@@ -293,20 +283,3 @@ def plural(type_id: str) -> str:
 
 def readable(spec: Field, role: str) -> bool:
     return role in spec.readers if spec.readers else "r" in spec.perm
-
-
-def describe(type_id: str, prefix: str) -> dict[str, Any]:
-    """The schema resource of a type; of its fields the names alone. `prefix` is the URL before the plural."""
-    kind = TYPES.get(type_id) or NESTED[type_id]
-    links = {"self": f"{prefix}/schemas/{type_id}"}
-    if type_id in LISTED:
-        links["collection"] = f"{prefix}/{plural(type_id)}"
-    return {
-        "id": type_id, "type": "schema", "baseType": "schema", "links": links, "actions": {},
-        "pluralName": kind.plural,
-        "resourceMethods": list(kind.resource_methods) if type_id in LISTED else [],
-        "collectionMethods": list(kind.collection_methods) if type_id in LISTED else [],
-        "resourceFields": {name: {"type": spec.type} for name, spec in kind.fields.items()},
-        "resourceActions": {name: {"input": None, "output": type_id} for name in kind.actions},
-        "collectionActions": {}, "collectionFields": {}, "collectionFilters": {}, "includeableLinks": list(kind.links),
-    }

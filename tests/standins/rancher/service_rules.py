@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from . import scheduler
-from .errors import forbidden, invalid
+from .errors import invalid
 from .store import Row, Store
 from .validation import check_name
 
@@ -24,9 +24,8 @@ class ServiceRules:
     def __init__(self, store: Store):
         self.store = store
 
-    def create(self, type_: str, fields: dict[str, Any], role: str) -> None:
+    def create(self, type_: str, fields: dict[str, Any]) -> None:
         """Check a new service's cleaned fields and fill in what the server adds."""
-        self.system_stack(fields.get("stackId"), role, "create")
         self._stack_state(fields.get("stackId"))
         self._name(fields.get("name"), fields["stackId"], None)
         launch = fields.get("launchConfig")
@@ -38,8 +37,7 @@ class ServiceRules:
             self.fill_in(launch)
         self._port_rules(fields.get("lbConfig"))
 
-    def update(self, row: Row, changes: dict[str, Any], role: str) -> None:
-        self.system_stack(row["stackId"], role, "update")
+    def update(self, row: Row, changes: dict[str, Any]) -> None:
         if "name" in changes:
             self._name(changes["name"], row["stackId"], row)
         if changes.get("launchConfig") is not None:
@@ -61,11 +59,6 @@ class ServiceRules:
         launch["healthCheck"] = dict(_HEALTH_CHECK)
 
     # Single rules
-
-    def system_stack(self, stack_id: str | None, role: str, verb: str) -> None:
-        stack = self.store.get("stack", stack_id) if stack_id else None
-        if stack is not None and stack["system"] and role != "admin":
-            raise forbidden(f"Not allowed to {verb} services of the system stack {stack.name}")
 
     def _stack_state(self, stack_id: str | None) -> None:
         stack = self.store.get("stack", stack_id) if stack_id else None

@@ -27,21 +27,19 @@ def _table(text: str) -> dict[tuple[str, str], Step]:
 _STACK = _table("""
 create  | requested activating | activating | active
 update  | active updating-active | updating-active | active
-remove  | requested active activating updating-active error erroring removing | removing | removed
-error   | activating erroring | erroring | error
+remove  | requested active activating updating-active removing | removing | removed
 """)
 
 _SERVICE = _table("""
 create     | requested registering | registering | inactive
-activate   | inactive restarting activating | activating | active
+activate   | inactive activating | activating | active
 update     | inactive updating-inactive | updating-inactive | inactive
 update     | active updating-active | updating-active | active
 update     | activating | activating | active
-deactivate | restarting active activating deactivating | deactivating | inactive
+deactivate | active activating deactivating | deactivating | inactive
 deactivate | updating-inactive updating-active | deactivating | inactive
 remove     | requested registering inactive activating active deactivating removing | removing | removed
-remove     | updating-inactive updating-active restarting | removing | removed
-restart    | active restarting | restarting | active
+remove     | updating-inactive updating-active | removing | removed
 """)
 
 _CERTIFICATE = _table("""
@@ -54,10 +52,9 @@ LIFE = {"stack": _STACK, "service": _SERVICE, "certificate": _CERTIFICATE}
 
 # What goes on in a transitional state: used to take up interrupted work when the server comes back.
 RESUME = {
-    "stack": {"activating": "create", "updating-active": "update", "removing": "remove", "erroring": "error"},
+    "stack": {"activating": "create", "updating-active": "update", "removing": "remove"},
     "service": {"registering": "create", "activating": "activate", "updating-inactive": "update",
-                "updating-active": "update", "deactivating": "deactivate", "removing": "remove",
-                "restarting": "restart"},
+                "updating-active": "update", "deactivating": "deactivate", "removing": "remove"},
     "certificate": {"activating": "create", "updating-active": "update", "removing": "remove"},
 }
 
@@ -74,18 +71,16 @@ _SERVICE_ACTIONS = {
     "updating-inactive": ("deactivate", "remove"),
     "updating-active": ("update", "deactivate", "remove", "upgrade"),
     "deactivating": ("remove",),
-    "restarting": ("deactivate", "remove"),
 }
 _STACK_ALWAYS = ("addoutputs", "exportconfig", "activateservices", "deactivateservices")
 _STACK_ACTIONS = {
     "requested": ("create", "remove"), "activating": ("remove", "error"),
     "active": ("update", "remove", "upgrade"),
-    "updating-active": ("remove",), "error": ("remove",), "erroring": ("remove",),
+    "updating-active": ("remove",),
 }
 _CERTIFICATE_ACTIONS = {
     "requested": ("create", "remove"), "activating": ("remove",), "active": ("update", "remove"),
 }
-_EXTERNAL_SERVICE = ("create", "activate", "deactivate", "update", "remove")
 
 
 def step(table: str, process: str, state: str) -> Step | None:
@@ -93,15 +88,13 @@ def step(table: str, process: str, state: str) -> Step | None:
     return LIFE.get(table, {}).get((process, state))
 
 
-def actions(type_: str, state: str, system: bool = False) -> tuple[str, ...]:
-    """The actions a row of that type shows in that state. Services of a system stack show none."""
+def actions(type_: str, state: str) -> tuple[str, ...]:
+    """The actions a row of that type shows in that state."""
     if type_ == "stack":
         return _STACK_ACTIONS.get(state, ()) + _STACK_ALWAYS
     if type_ == "certificate":
         return _CERTIFICATE_ACTIONS.get(state, ())
     # Those of a kubernetesService are shown like those of any service, and all are refused.
-    if type_ in ("loadBalancerService", "service", "kubernetesService") and not system:
+    if type_ in ("loadBalancerService", "service", "kubernetesService"):
         return _SERVICE_ACTIONS.get(state, ()) + _LINK_ACTIONS
-    if type_ == "externalService" and not system:
-        return tuple(a for a in _SERVICE_ACTIONS.get(state, ()) if a in _EXTERNAL_SERVICE)
     return ()

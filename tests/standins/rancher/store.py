@@ -19,8 +19,7 @@ PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a
 
 TABLES = {
     "stack": "stack", "service": "service", "loadBalancerService": "service", "kubernetesService": "service",
-    "externalService": "service", "dnsService": "service", "certificate": "certificate", "project": "project",
-    "host": "host", "container": "instance", "instance": "instance", "setting": "setting",
+    "certificate": "certificate", "project": "project", "host": "host", "container": "instance", "instance": "instance", "setting": "setting",
     "activeSetting": "setting",
 }
 
@@ -75,7 +74,7 @@ def _when(table: str, keys: Callable[[Row], Iterable[Any]]) -> Callable[[Row], f
 
 def published_slots(row: Row) -> list[tuple]:
     """(host, bind address, public port, protocol) of every port that a container takes up."""
-    if row.state not in ("starting", "running", "stopping", "restarting"):
+    if row.state not in ("starting", "running", "stopping"):
         return []
     return [(row["hostId"], *ports.parse(text).slot) for text in row["ports"] or []]
 

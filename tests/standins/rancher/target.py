@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a URL means: version, project, type, id, link and action."""
+"""What a URL means: version, project, type, id and action."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Target:
     project: str | None = None
     type: str | None = None
     id: str | None = None
-    link: str | None = None
     action: str | None = None
     query: list[tuple[str, str]] = field(default_factory=list)
 
@@ -26,22 +25,12 @@ class Target:
         return next((v for k, v in reversed(self.query) if k == name), None)
 
 
-def base_url(headers: Mapping[str, str], scheme: str) -> str:
-    """The address under which the client knows the server, as far as a proxy in between has told it."""
-    host = headers.get("X-Forwarded-Host") or headers.get("Host") or "localhost"
-    proto = headers.get("X-Forwarded-Proto") or scheme
-    port = headers.get("X-Forwarded-Port")
-    if port and ":" not in host and port != {"http": "80", "https": "443"}.get(proto):
-        host = f"{host}:{port}"
-    return f"{proto}://{host}"
-
-
-def parse(raw_path: str, headers: Mapping[str, str], scheme: str) -> Target:
+def parse(raw_path: str, headers: Mapping[str, str]) -> Target:
     """Raises 404 for a path that means nothing."""
     path, _, query_text = raw_path.partition("?")
     query = parse_qsl(query_text, keep_blank_values=True)
     parts = [unquote(part) for part in path.split("/") if part]
-    base = base_url(headers, scheme)
+    base = f"http://{headers.get('Host')}"  # the address under which the client knows the server
     if not parts or parts.pop(0) != VERSION:
         raise not_found()
     target = Target(Urls(base, None), query=query)
@@ -56,7 +45,7 @@ def parse(raw_path: str, headers: Mapping[str, str], scheme: str) -> Target:
 
 
 def _resource(target: Target, parts: list[str]) -> None:
-    if len(parts) > 3:
+    if len(parts) > 2:
         raise not_found()
     if parts:
         target.type = schema.resolve(parts[0])
@@ -64,6 +53,4 @@ def _resource(target: Target, parts: list[str]) -> None:
             raise not_found()
     if len(parts) > 1:
         target.id = parts[1].removeprefix("1as!") if target.type == "setting" else parts[1]
-    if len(parts) > 2:
-        target.link = parts[2].lower()
     target.action = target.value("action")

@@ -128,14 +128,7 @@ def differences(recorded: Shape, here: Shape) -> list[str]:
         if isinstance(real, dict) and isinstance(ours, dict):
             for name in sorted({*real, *ours}):
                 if real.get(name) != ours.get(name):
-                    found.append(f"{part}.{name}: real {_less(real.get(name), ours.get(name))}, here {_less(ours.get(name), real.get(name))}")
+                    found.append(f"{part}.{name}: real {real.get(name)}, here {ours.get(name)}")
         elif real != ours:
             found.append(f"{part}: real {real}, here {ours}")
     return found
-
-
-def _less(value: Any, other: Any) -> str:
-    """What is in one list of names and not in the other."""
-    if isinstance(value, str) and isinstance(other, str) and (" " in value or " " in other):
-        return f"also {' '.join(sorted(set(value.split()) - set(other.split())))}"
-    return json.dumps(value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a request body against a type's fields: the part of validation that is the same for all types.
 
-Unknown fields and fields the role may not write are dropped without a word. Values are of the right type: nobody sends
-others here. Nested objects are always checked as if they were being created: defaults are filled in, required members
+Unknown fields and fields the role may not write are dropped without a word. Values are taken to be of
+the right type. Nested objects are always checked as if they were being created: defaults are filled in, required members
 must be there, also on PUT.
 """
 

@@ -93,6 +93,7 @@ static int set_up(void **state)
 	buf_init(&f->buf, FRAME_LEN_MAX);
 	arena_init(&f->engine.arena);
 	slots_init(&f->engine.slots);
+	f->engine.main_file = main_file_new();
 	f->engine.pools = pools_new(&f->engine);
 	return 0;
 }
@@ -103,6 +104,7 @@ static int tear_down(void **state)
 	(void)state;
 	pools_free(f->engine.pools);
 	slots_fini(&f->engine.slots);
+	main_file_free(f->engine.main_file);
 	arena_fini(&f->engine.arena);
 	ev_loop_destroy(f->engine.loop);
 	state_free(f->state);

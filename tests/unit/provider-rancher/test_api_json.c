@@ -64,7 +64,6 @@ static void reads_a_load_balancer(void **state)
 	assert_int_equal(lb.transitioning, TRANSITIONING_ERROR);
 	assert_true(str_eq_c(lb.message, "no room") && str_eq_c(lb.fqdn, "web.example"));
 	assert_int_equal(lb.spec.scale, 2);
-	assert_int_equal(lb.current_scale, 1);
 	assert_int_equal(lb.spec.rules.count, 1);
 	const struct port_rule *rule = lb.spec.rules.items;
 	assert_true(str_eq_c(rule->protocol, "http") && rule->priority == 0 && rule->foreign == 0);

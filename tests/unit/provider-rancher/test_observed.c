@@ -118,7 +118,7 @@ static void what_is_removed_makes_no_row(void **fixture)
 	assert_ptr_equal(take(f, 3), row);
 	assert_int_equal(row->state, SERVER_STATE_REMOVED);
 	observed_forget(f->observed, row);
-	assert_int_equal(observed_count(f->observed), 0);
+	assert_null(observed_first(f->observed));
 }
 
 static void finds_by_name_without_case_and_by_mark(void **fixture)

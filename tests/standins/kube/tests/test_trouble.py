@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Callable
 
-import pytest
-
 from lib.cluster import Cluster
 from standins.kube.client import KubeStandin
 
@@ -57,12 +55,6 @@ def test_pages_of_a_forgotten_revision(start: Callable[..., KubeStandin]) -> Non
     rest = kube.api.list("ingresses", **{"limit": "2", "continue": again})
     assert [item["metadata"]["name"] for item in rest["items"]] == ["c"]
     assert int(rest["metadata"]["resourceVersion"]) == int(first["metadata"]["resourceVersion"]) + 10
-
-
-@pytest.mark.parametrize("query", ["resourceVersion=12&resourceVersionMatch=Exact", "resourceVersion=12&limit=500"])
-def test_list_at_a_forgotten_revision(start: Callable[..., KubeStandin], query: str) -> None:
-    answer = start().api.request("GET", f"{INGRESSES}?{query}")
-    assert (answer.status, answer.body) == (410, shown("list-too-old"))
 
 
 def test_watch_from_a_forgotten_revision(start: Callable[..., KubeStandin]) -> None:
