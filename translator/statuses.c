@@ -389,6 +389,10 @@ static void send_status(
 	ingress->is_unserved = ours && owners_have_all(statuses->owners, ingress);
 	if (ingress->is_unserved)
 		status.addresses.count = 0;
+	if (status.addresses.count == 0)
+		ingress->is_served = false;
+	else if (!served_may_show(statuses->served, ingress))
+		return;
 	struct object_ref self = ingress_ref(ingress, statuses->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
