@@ -6,14 +6,13 @@ alike. Starts and times to the first answer are those of the whole line.
 """
 from __future__ import annotations
 
-import contextlib
 import shutil
 import time
 from typing import Callable, Iterator
 
 import certificates
 import request_cost
-from lib.cpu import used_ns
+from lib.cpu import resident_bytes, used_ns
 from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
 from lib.wait import wait_for
@@ -71,17 +70,16 @@ class Sized:
         return [process.pid for process in self.proxy.proxies()]
 
     def memory_kb(self) -> float:
-        """Once old processes are gone and nothing grows any more."""
+        """Once old processes are gone and nothing grows any more. The proportional part moves with others' processes, too; what is resident does not."""
         last = [0.0, time.monotonic()]
 
         def rests() -> bool:
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                now = sum(pss_mb(pid) for pid in self.pids()) * 1024
-                if abs(now - last[0]) > 100:
-                    last[:] = [now, time.monotonic()]
+            now = resident_bytes(self.pids())
+            if abs(now - last[0]) > 1 << 20:
+                last[:] = [now, time.monotonic()]
             return time.monotonic() - last[1] > 3
         wait_for(rests, "the memory to stay as it is", PATIENCE_S, 0.25)
-        return last[0]
+        return sum(pss_mb(pid) for pid in self.pids()) * 1024
 
     def change_path(self, turn: int) -> None:
         number = turn % SMALL
