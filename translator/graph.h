@@ -165,6 +165,7 @@ struct balancer_node {
 	struct node_tree hosts;
 	struct node_tree claims;
 	struct below_tree below;
+	bool was_applied;        /* its listeners have been there, as far as they can be had */
 	uint32_t passed_count;   /* how many of its hosts have TLS passed through */
 	uint32_t wildcard_count; /* how many of its hosts are wildcards, passed through or not */
 	uint32_t shown_count;    /* how many of its claims show a certificate */

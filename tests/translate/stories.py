@@ -414,8 +414,11 @@ class Waiting:
 
     def addresses(self, *ips: str) -> None:
         """Its address is known, whatever is served."""
+        self.report("applied", *ips)
+
+    def report(self, state: str, *ips: str) -> None:
         rev = self.line.object("load-balancer", "class/rancher")["rev"]
-        self.line.engine.answer("lb-status", {"id": "class/rancher", "rev": rev, "state": "applied", "addresses_known": True,
+        self.line.engine.answer("lb-status", {"id": "class/rancher", "rev": rev, "state": state, "addresses_known": True,
                                               "addresses": [{"ip": ip} for ip in ips or ["192.0.2.1"]]})
         self.line.work()
 
@@ -440,6 +443,18 @@ def an_address_waits_until_its_routes_are_applied(line: Line) -> None:
     provider.addresses("192.0.2.2")
     assert provider.shown() == {"one": ["192.0.2.2"]}, "what is served follows the address at once"
     assert provider.shown_after(2) == {"two": ["192.0.2.2"]}
+
+
+@story
+def an_address_waits_for_the_first_listeners(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.report("pending")
+    assert provider.shown_after(1) == {}, "the proxy has the routes, and listens nowhere yet"
+    provider.addresses()
+    assert provider.shown() == {"one": ["192.0.2.1"]}
+    line.upsert(ingress("two", "y.org"))
+    provider.report("pending")
+    assert provider.shown_after(2) == {"two": ["192.0.2.1"]}, "listeners that come and go later hold nothing up"
 
 
 @story
