@@ -41,7 +41,7 @@ OBJECTS = {
     "virtual-host": {"load_balancer": ID, "host": 255, "rules": [{"path": 16384, "pool": ID}]},
 }
 OPTIONAL = ("absent", "active", "endpoints", "host", "keep", "listeners", "names", "path", "rules")
-NOT_FOR_PROVIDERS = ("settings", "sync-end", "delete", "keep", "status", "event", "lb-status", "lb-event")
+NOT_FOR_PROVIDERS = ("settings", "sync-end", "delete", "keep", "status", "event", "lb-status", "applied", "lb-event")
 
 
 class Map(dict):

@@ -32,6 +32,7 @@ static const struct {
 	[MESSAGE_REMOVE] = {"remove", &lb_remove_schema},
 	[MESSAGE_COMMIT] = {"commit", &lb_commit_schema},
 	[MESSAGE_LB_STATUS] = {"lb-status", &lb_status_schema},
+	[MESSAGE_LB_APPLIED] = {"applied", &lb_applied_schema},
 	[MESSAGE_LB_EVENT] = {"lb-event", &lb_event_schema},
 };
 

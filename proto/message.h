@@ -40,6 +40,7 @@ enum message_type {
 	MESSAGE_COMMIT,
 	/* provider link, upwards */
 	MESSAGE_LB_STATUS,
+	MESSAGE_LB_APPLIED,
 	MESSAGE_LB_EVENT,
 	MESSAGE_TYPE_COUNT,
 };

@@ -24,6 +24,7 @@ extern const struct schema event_note_schema;
 extern const struct schema lb_remove_schema;
 extern const struct schema lb_commit_schema;
 extern const struct schema lb_status_schema;
+extern const struct schema lb_applied_schema;
 extern const struct schema lb_event_schema;
 
 /* By kind; NULL where there is no such kind. */

@@ -28,6 +28,9 @@ struct provider {
 	bool is_told_snapshot; /* the snapshot of this connection is complete */
 	uint64_t commits;      /* of this connection */
 	uint64_t serial;       /* of the last commit */
+	bool is_applied;       /* what was committed is in force */
+	uint64_t
+		told_applied; /* serial of the last commit that was reported as applied; 0: none of this connection */
 };
 
 /* ---- to the translator ---- */
@@ -40,12 +43,24 @@ static bool may_send(const struct provider *provider)
 	       !link_is_full(provider->link);
 }
 
+/* After the statuses, which say what the load balancers show. */
+static void send_applied(struct provider *provider)
+{
+	struct lb_applied message = {.serial = provider->serial};
+	if (!provider->is_applied || provider->told_applied == provider->serial ||
+		!may_send(provider))
+		return;
+	must(link_send(provider->link, MESSAGE_LB_APPLIED, &message) == 0);
+	provider->told_applied = provider->serial;
+}
+
 static void send_reports(struct provider *provider)
 {
 	struct str payload;
 	reports_set_time(provider->reports, clock_monotonic_s());
 	while (may_send(provider) && reports_take(provider->reports, &payload))
 		link_send_payload(provider->link, payload);
+	send_applied(provider);
 }
 
 static void on_sender(struct ev_loop *loop, ev_prepare *watcher, int events)
@@ -60,6 +75,13 @@ void provider_status_changed(struct provider *provider, struct object *load_bala
 {
 	reports_mark(provider->reports, load_balancer);
 	ev_prepare_start(provider->config.loop, &provider->sender);
+}
+
+void provider_set_applied(struct provider *provider, bool is_applied)
+{
+	provider->is_applied = is_applied;
+	if (is_applied && provider->told_applied != provider->serial)
+		ev_prepare_start(provider->config.loop, &provider->sender);
 }
 
 void provider_event(struct provider *provider, const struct lb_event *event)
@@ -253,6 +275,7 @@ static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 	provider->is_begun = false;
 	provider->is_told_snapshot = false;
 	provider->commits = 0;
+	provider->told_applied = 0;
 	reports_forget_told(provider->reports);
 	if (provider->config.ops->on_link != NULL)
 		provider->config.ops->on_link(provider->config.ctx, true);

@@ -90,5 +90,8 @@ void provider_decode(struct provider *provider, const struct object *object, str
 
 /* `load_balancer` is present. Cheap; may be called any number of times. */
 void provider_status_changed(struct provider *provider, struct object *load_balancer);
+/* Whether all that was committed is in force now: for providers with the feature `applied`, see PROTOCOL.md. A commit does not change it, so
+ * say `false` in on_commit() unless the commit changes nothing. */
+void provider_set_applied(struct provider *provider, bool is_applied);
 /* Best effort: sent once, and lost when the link is down for long. The event is copied. */
 void provider_event(struct provider *provider, const struct lb_event *event);

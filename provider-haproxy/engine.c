@@ -49,6 +49,13 @@ static bool is_settled(const struct engine *engine)
 	       !disk_has_failed(engine->disk) && !change_is_needed(engine);
 }
 
+/* Waits for nothing that a tenant could keep going for ever: pools that leave, and ports that come and go with one reload after another. */
+static bool is_served(const struct engine *engine)
+{
+	return connection_is_ready(engine->connection) && pump_is_done(engine) &&
+	       probe_is_heard(engine->probe) && probe_trouble(engine->probe) == NULL;
+}
+
 static void tell(struct engine *engine)
 {
 	bool is_done = is_settled(engine);
@@ -69,6 +76,7 @@ static void tell(struct engine *engine)
 	} else if (engine->problem != NULL && !disk_has_failed(engine->disk)) {
 		local_failed(engine->local, engine->problem);
 	}
+	local_set_served(engine->local, is_served(engine));
 }
 
 /* Checks everything and does what can be done now. */

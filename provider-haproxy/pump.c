@@ -400,13 +400,17 @@ void pump_run(struct engine *engine)
 	unload_trust(engine);
 }
 
-bool pump_is_idle(const struct engine *engine)
+bool pump_is_done(const struct engine *engine)
 {
 	return !pump_certs_are_sending(engine) &&
 	       cli_in_flight(connection_cli(engine->connection)) == 0 &&
 	       rows_dirty_count(local_rows(engine->local)) == 0 &&
-	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty) &&
-	       pools_leaving_count(engine->pools) == 0;
+	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty);
+}
+
+bool pump_is_idle(const struct engine *engine)
+{
+	return pump_is_done(engine) && pools_leaving_count(engine->pools) == 0;
 }
 
 struct pump *pump_new(struct engine *engine)

@@ -121,6 +121,10 @@ static void update_status(void)
 		local_pending(self.local, feed_disk_trouble(self.feed));
 	else
 		local_applied(self.local);
+	/* Not setup_is_settled(): a tenant whose ports come and go could keep it going for ever. */
+	local_set_served(self.local,
+		feed_is_settled(self.feed) && !objects_are_waiting(self.objects) &&
+			probe_is_heard(self.probe) && probe_trouble(self.probe) == NULL);
 }
 
 static void on_change(void *ctx)

@@ -26,8 +26,7 @@ struct local {
 	struct publish *publish;
 	struct unserved *unserved;
 	struct usable *usable;
-	struct ports
-		*next_unserved; /* fewer, once what is wanted now is in force; NULL: the same */
+	struct ports *next_unserved; /* fewer, once what is wanted is in force; NULL: the same */
 	enum lb_state state;
 	char *supervisor;
 	char *message;
@@ -65,15 +64,11 @@ static void tell_all(void *ctx)
 
 static void set_state(struct local *local, enum lb_state state, const char *message)
 {
-	bool is_same = local->state == state && (local->message != NULL) == (message != NULL) &&
-		       (message == NULL || strcmp(local->message, message) == 0);
-	if (!is_same) {
-		free(local->message);
-		local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
-		local->state = state;
-	}
+	free(local->message);
+	local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
+	local->state = state;
 	if (state != LB_STATE_PENDING && !local->has_settled &&
-		state_is_complete(provider_state(local->provider))) {
+		state_is_complete(local_state(local))) {
 		local->has_settled = true;
 		check_ready(local);
 	}
@@ -83,12 +78,11 @@ static void set_state(struct local *local, enum lb_state state, const char *mess
 
 static void take_next_unserved(struct local *local)
 {
-	struct ports *next = local->next_unserved;
-	local->next_unserved = NULL;
-	if (next == NULL)
+	if (local->next_unserved == NULL)
 		return;
-	unserved_set(local->unserved, next);
-	ports_free(next);
+	unserved_set(local->unserved, local->next_unserved);
+	ports_free(local->next_unserved);
+	local->next_unserved = NULL;
 	check_ready(local);
 }
 
@@ -108,6 +102,11 @@ void local_failed(struct local *local, const char *why)
 	set_state(local, LB_STATE_FAILED, why);
 }
 
+void local_set_served(struct local *local, bool is_served)
+{
+	provider_set_applied(local->provider, is_served && local->has_settled);
+}
+
 void local_set_missing(struct local *local, const char *missing)
 {
 	char *copy = missing != NULL ? xstrdup(missing) : NULL;
@@ -123,9 +122,8 @@ static bool amend(
 	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
 {
 	struct local *local = ctx;
-	return kind == LB_CERTIFICATE &&
-	       usable_admit(local->usable, provider_state(local->provider), old, value,
-		       local->ops->drops_unusable, arena);
+	return kind == LB_CERTIFICATE && usable_admit(local->usable, local_state(local), old, value,
+						 local->ops->drops_unusable, arena);
 }
 
 static void on_commit(void *ctx, const struct state_commit *commit)
@@ -136,6 +134,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
 	bool is_elsewhere = destinations_on_commit(local->destinations, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
+	/* What was found to be served until now was without this commit. */
+	provider_set_applied(local->provider, false);
 	local->ops->on_commit(local->ctx, commit);
 	if (is_elsewhere)
 		destinations_settle(local->destinations);

@@ -104,6 +104,9 @@ void local_applied(struct local *local);
 void local_pending(struct local *local, const char *why);
 /* It cannot be done now, and will be retried. The texts of both functions are copied and become the status message. */
 void local_failed(struct local *local, const char *why);
+/* Whether all that was committed is served, as far as it can be: the proxy has each row, and answers. Once there was a first result, this waits
+ * neither for the disk nor for new ports, unlike local_applied(). False after each commit, until it is said again. */
+void local_set_served(struct local *local, bool is_served);
 /* What the proxy is to listen on, after ports_probe(): ports that cannot be served are reported. Those that can be again are reported by
  * local_applied(), when they are served. */
 void local_set_ports(struct local *local, const struct ports *ports);

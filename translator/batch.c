@@ -48,6 +48,11 @@ size_t batch_sent_count(const struct batch *batch, enum lb_kind kind)
 	return batch->sent_counts[kind];
 }
 
+uint64_t batch_serial(const struct batch *batch)
+{
+	return batch->serial;
+}
+
 bool batch_is_idle(const struct batch *batch)
 {
 	return !pending_is_in_batch(batch->parts.pending) && !batch->snapshot_due &&
@@ -197,10 +202,13 @@ static void commit(struct batch *batch, struct buf *out)
 	struct lb_commit message = {.serial = batch->serial + 1};
 	pending_end_batch(batch->parts.pending);
 	fronts_release_again(batch->parts.fronts);
-	if (!batch->present.wrote && !batch->present.is_snapshot)
+	if (!batch->present.wrote && !batch->present.is_snapshot) {
+		served_end(batch->parts.served, batch->serial);
 		return;
+	}
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
 	batch->serial++;
+	served_end(batch->parts.served, batch->serial);
 	metric_add(&translator_metrics[TRANSLATOR_COMMITS], 0, 1);
 	if (batch->present.is_snapshot)
 		log_event(&EV_SNAPSHOT_SENT, LOG_INT("serial", batch->serial));
@@ -225,6 +233,7 @@ static void begin(struct batch *batch)
 {
 	batch->present = (struct present){0};
 	pending_begin_batch(batch->parts.pending);
+	served_begin(batch->parts.served);
 }
 
 /* ---- snapshots ---- */
@@ -273,6 +282,7 @@ void batch_provider_up(struct batch *batch)
 	pending_end_batch(batch->parts.pending);
 	batch->snapshot_due = true;
 	batch->serial = 0;
+	served_provider_changed(batch->parts.served);
 }
 
 /* The next provider is sent everything. Diagnostics of waiting objects are still due. */
@@ -312,6 +322,7 @@ void batch_provider_down(struct batch *batch)
 	empty_queue(batch, PENDING_OBJECTS);
 	empty_queue(batch, PENDING_REMOVALS);
 	forget_sent(batch);
+	served_provider_changed(batch->parts.served);
 }
 
 bool batch_work(struct batch *batch)

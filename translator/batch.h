@@ -23,6 +23,7 @@
 
 #include "translator/fronts.h"
 #include "translator/objects.h"
+#include "translator/served.h"
 
 struct batch;
 
@@ -35,6 +36,7 @@ struct batch_parts {
 	struct pending *pending;
 	struct diagnostics *diagnostics;
 	struct fronts *fronts;
+	struct served *served;
 	const struct objects *objects;
 	struct arena *scratch;
 };
@@ -44,6 +46,8 @@ void batch_free(struct batch *batch);
 
 /* How many objects of this kind the provider has. */
 size_t batch_sent_count(const struct batch *batch, enum lb_kind kind);
+/* Of the last commit of this connection; 0: none. */
+uint64_t batch_serial(const struct batch *batch);
 /* The provider has everything. */
 bool batch_is_idle(const struct batch *batch);
 void batch_provider_up(struct batch *batch);

@@ -128,13 +128,16 @@ static void change_present(
 	}
 	if (is_other)
 		repeat_diagnostics(changes, ingress);
+	ingress->is_served = ingress->is_served && !is_other && t.balancer == old_balancer;
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
 		(node->flags & NODE_TOLD) != 0)
 		pending_diagnose(changes->pending, node, DIAGNOSTICS_CONTENT);
 	if (node->kind == NODE_FRONT)
 		fronts_changed(changes->fronts, ingress, plan);
-	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
+	else if (plan->is_ours ? is_other || t.balancer != old_balancer ||
+					 (node->flags & NODE_WAITING) != 0
+			       : was_ours)
 		pending_tell_status(changes->pending, ingress);
 }
 
@@ -153,6 +156,7 @@ void change_ingress(
 	note_sharing(ingress, NULL);
 	offers_forget(ingress);
 	ingress->balancer = NULL;
+	ingress->is_served = false;
 	targets_set(changes->targets, ingress, &none, shaped);
 	diagnostics_drop(changes->diagnostics, &ingress->record.node);
 	graph_settle(changes->graph, &ingress->record.node);

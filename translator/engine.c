@@ -73,6 +73,7 @@ static void set_objects(struct engine *engine)
 		.pending = engine->pending,
 		.diagnostics = engine->diagnostics,
 		.fronts = engine->fronts,
+		.served = engine->served,
 		.objects = &engine->objects,
 		.scratch = &engine->scratch});
 }
@@ -90,6 +91,7 @@ static void set_statuses(struct engine *engine)
 		.owners = &engine->owners,
 		.fronts = engine->fronts,
 		.publish = engine->publish,
+		.served = engine->served,
 		.scratch = &engine->scratch};
 }
 
@@ -116,6 +118,7 @@ struct engine *engine_new(
 	engine->publish = publish_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, engine->pending, &engine->scratch);
 	engine->fronts = fronts_new(&engine->graph, engine->provider, engine->pending);
+	engine->served = served_new(&engine->graph, engine->provider, engine->pending);
 	set_offers(engine);
 	set_changes(engine);
 	set_objects(engine);
@@ -136,6 +139,7 @@ void engine_free(struct engine *engine)
 	batch_free(engine->batch);
 	records_free(engine->records);
 	fronts_free(engine->fronts);
+	served_free(engine->served);
 	publish_free(engine->publish);
 	plans_free(engine->plans);
 	classes_free(engine->classes);
@@ -320,6 +324,11 @@ int engine_provider_message(
 		err = message_decode(message, &engine->scratch, &status, ret_error);
 		if (err == 0)
 			err = statuses_take(&engine->statuses, &status);
+	} else if (message->type == MESSAGE_LB_APPLIED) {
+		struct lb_applied applied;
+		err = message_decode(message, &engine->scratch, &applied, ret_error);
+		if (err == 0)
+			served_applied(engine->served, applied.serial);
 	} else if (message->type == MESSAGE_LB_EVENT) {
 		struct lb_event event;
 		err = message_decode(message, &engine->scratch, &event, ret_error);
@@ -338,6 +347,7 @@ bool engine_work(struct engine *engine)
 	more |= work_release(engine);
 	more |= work_diagnose(engine);
 	more |= statuses_work(&engine->statuses);
+	more |= work_rest(engine);
 	if (!more)
 		plans_rest(engine->plans);
 	return more;

@@ -40,6 +40,9 @@ struct engine {
 	struct changes changes;
 	struct records *records;
 
+	/* who shows addresses, and who has to be served first */
+	struct served *served;
+
 	/* objects are built and sent */
 	struct host_paths host_paths;
 	struct objects objects;

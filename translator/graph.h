@@ -43,6 +43,7 @@ enum { NODE_RECORD_KINDS = NODE_BALANCER };
 
 enum {
 	NODE_DIRTY = 1 << 0,       /* in a queue of objects to be sent */
+	NODE_WAITING = 1 << 0,     /* an ingress that waits, see served.h */
 	NODE_GOING = 1 << 1,       /* in a queue of objects to be removed */
 	NODE_SENT = 1 << 2,        /* the provider has it */
 	NODE_TO_TELL = 1 << 3,     /* in the queue of nodes whose diagnostics are to be sent */
@@ -113,6 +114,8 @@ struct ingress_node {
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
 	bool is_unserved;               /* as its status was last sent, see owners.c */
+	bool is_served;                 /* it may show addresses, see served.h, also for: */
+	uint64_t waits_since;           /* place in the queue */
 };
 
 struct class_node {
@@ -162,6 +165,7 @@ struct balancer_node {
 	struct node_tree hosts;
 	struct node_tree claims;
 	struct below_tree below;
+	bool was_applied;        /* its listeners have been there, as far as they can be had */
 	uint32_t passed_count;   /* how many of its hosts have TLS passed through */
 	uint32_t wildcard_count; /* how many of its hosts are wildcards, passed through or not */
 	uint32_t shown_count;    /* how many of its claims show a certificate */

@@ -12,6 +12,7 @@ struct provider_peer {
 	void *ctx;
 	bool is_up;
 	bool has_source_ranges;
+	bool reports_applied;
 	enum grouping grouping;
 	unsigned policies_missing; /* see policies.h */
 	struct str_list protocols; /* owned */
@@ -56,11 +57,17 @@ static bool has_source_ranges(const struct capabilities *capabilities)
 	return has_word(&capabilities->features, STR("source-ranges"));
 }
 
+static bool reports_applied(const struct capabilities *capabilities)
+{
+	return has_word(&capabilities->features, STR("applied"));
+}
+
 static bool is_same(const struct provider_peer *provider, const struct capabilities *now)
 {
 	return provider->grouping == now->grouping &&
 	       provider->policies_missing == policies_missing(&now->policies) &&
 	       provider->has_source_ranges == has_source_ranges(now) &&
+	       provider->reports_applied == reports_applied(now) &&
 	       str_list_eq(&provider->protocols, &now->protocols);
 }
 
@@ -73,6 +80,7 @@ bool provider_peer_take_capabilities(
 	free_protocols(&provider->protocols);
 	provider->policies_missing = policies_missing(&capabilities->policies);
 	provider->has_source_ranges = has_source_ranges(capabilities);
+	provider->reports_applied = reports_applied(capabilities);
 	provider->grouping = capabilities->grouping;
 	provider->protocols.items = xcalloc(protocols->count, sizeof(struct str));
 	provider->protocols.count = protocols->count;
@@ -107,6 +115,11 @@ enum grouping provider_peer_grouping(const struct provider_peer *provider)
 bool provider_peer_is_merged(const struct provider_peer *provider)
 {
 	return provider->grouping == GROUPING_MERGED;
+}
+
+bool provider_peer_reports_applied(const struct provider_peer *provider)
+{
+	return provider->reports_applied;
 }
 
 bool provider_peer_can_serve(const struct provider_peer *provider, struct str protocol)

@@ -24,6 +24,8 @@ bool provider_peer_is_up(const struct provider_peer *provider);
 enum grouping provider_peer_grouping(const struct provider_peer *provider);
 /* Whether all Ingresses of a class share a load balancer. */
 bool provider_peer_is_merged(const struct provider_peer *provider);
+/* Whether it says which commits it has applied. */
+bool provider_peer_reports_applied(const struct provider_peer *provider);
 /* Whether it can serve listeners of that protocol; true while nothing is known. */
 bool provider_peer_can_serve(const struct provider_peer *provider, struct str protocol);
 struct plan_limits provider_peer_limits(const struct provider_peer *provider);

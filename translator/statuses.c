@@ -100,6 +100,18 @@ static void note_answer(const struct statuses *statuses, struct balancer_node *b
 	}
 }
 
+/* The listeners of a new load balancer may come later than the routes: until then none of its Ingresses shows an address. */
+static void note_listeners(const struct statuses *statuses, struct balancer_node *balancer,
+	const struct lb_status *status)
+{
+	if (balancer->was_applied || status->state == LB_STATE_PENDING ||
+		status->rev != balancer->rev)
+		return;
+	balancer->was_applied = true;
+	if (provider_peer_reports_applied(statuses->provider))
+		ask_users(statuses, balancer);
+}
+
 int statuses_take(const struct statuses *statuses, const struct lb_status *status)
 {
 	struct lb_status old;
@@ -108,6 +120,7 @@ int statuses_take(const struct statuses *statuses, const struct lb_status *statu
 	if (balancer == NULL || !node_has_users(&balancer->node))
 		return 0; /* the provider has not heard yet that it is gone */
 	note_answer(statuses, balancer, status);
+	note_listeners(statuses, balancer, status);
 	struct buf frame;
 	(void)statuses_read(balancer, statuses->scratch, &old);
 	now.addresses.items = old.addresses.items;
@@ -389,6 +402,13 @@ static void send_status(
 	ingress->is_unserved = ours && owners_have_all(statuses->owners, ingress);
 	if (ingress->is_unserved)
 		status.addresses.count = 0;
+	if (status.addresses.count == 0)
+		ingress->is_served = false;
+	else if (provider_peer_reports_applied(statuses->provider) && !ingress->is_served &&
+		 !ingress->balancer->was_applied)
+		return;
+	else if (!served_may_show(statuses->served, ingress))
+		return;
 	struct object_ref self = ingress_ref(ingress, statuses->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};

@@ -12,6 +12,7 @@
 #include "translator/plans.h"
 #include "translator/publish.h"
 #include "translator/secrets.h"
+#include "translator/served.h"
 
 /* The parts that it uses; the statuses are kept in the balancer nodes. */
 struct statuses {
@@ -26,6 +27,7 @@ struct statuses {
 	const struct owners *owners;
 	struct fronts *fronts;
 	struct publish *publish;
+	struct served *served;
 	struct arena *scratch;
 };
 

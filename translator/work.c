@@ -53,6 +53,14 @@ bool work_release(struct engine *engine)
 	return released;
 }
 
+bool work_rest(struct engine *engine)
+{
+	return provider_peer_is_up(engine->provider) && source_peer_is_whole(engine->source) &&
+	       batch_is_idle(engine->batch) &&
+	       pending_count(engine->pending, PENDING_CLAIMS) == 0 &&
+	       served_rest(engine->served, batch_serial(engine->batch));
+}
+
 static void diagnose(struct engine *engine, struct node *node)
 {
 	struct diag_list diags;

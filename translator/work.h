@@ -11,5 +11,7 @@
 bool work_settle(struct engine *engine);
 /* Releases those Services whose load balancer has been removed. True: there were some. */
 bool work_release(struct engine *engine);
+/* Once nothing is left to be sent: Ingresses whose routes the provider already had need not wait. True: there were some. */
+bool work_rest(struct engine *engine);
 /* Sends diagnostics. True: there is more to do, and room for it. */
 bool work_diagnose(struct engine *engine);

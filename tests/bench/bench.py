@@ -19,6 +19,7 @@ import time
 
 import certificates
 import proxies
+import proxy_costs
 import request_cost
 from lib.daemon import Daemon
 from lib.line import build_folder
@@ -37,6 +38,10 @@ PER_INGRESS, MERGED = "per Ingress", "merged"
 
 # All load balancers listen on port 80, on three hosts; and a server written in Python is slow to send ten thousand events.
 RANCHER = {"shared_ports": True, "step_delay": 0.0}
+
+
+# What `proxies` measures, too.
+PARTS_OF_PROXIES = ("certificates", "requests")
 
 
 class Helper:
@@ -317,6 +322,7 @@ def measure_admin(count: int) -> None:
 def run(args: argparse.Namespace) -> None:
     count = args.count or (1000 if args.quick else 10000)
     sizes = [size for size in (100, 1000) if size < count] + [count]
+    names = [args.proxy] if args.proxy else PROXIES
     parts = {
         "latency": lambda: [measure_latency(size, args.events, grouping) for size in sizes for grouping in (PER_INGRESS, MERGED)],
         "sync": lambda: measure_sync(count),
@@ -325,11 +331,15 @@ def run(args: argparse.Namespace) -> None:
         "rancher": lambda: measure_rancher(min(1000, count)),
         "admin": lambda: measure_admin(count),
         "certificates": lambda: certificates.measure(min(count, 5000)),
-        "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in ([args.proxy] if args.proxy else PROXIES)],
-        "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
-                            for name in ([args.proxy] if args.proxy else PROXIES)],
+        "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in names],
+        "line": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes) for name in names],
+        "proxies": lambda: proxy_costs.measure(names, count, args.long),
     }
-    chosen = args.only.split(",") if args.only else list(parts)
+    chosen = [*args.parts, *filter(None, args.only.split(","))]
+    unknown = [name for name in chosen if name not in parts]
+    if unknown:
+        sys.exit(f"scripts/bench: no such part: {', '.join(unknown)}; there are {', '.join(parts)}")
+    chosen = chosen or [name for name in parts if name not in PARTS_OF_PROXIES]
     for name in chosen:
         say(name)
         parts[name]()
@@ -339,12 +349,14 @@ def run(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, proxies; all when none is named")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,certificates,requests,proxies")
-    parser.add_argument("--proxy", choices=PROXIES, help="requests, proxies: only this one")
-    parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
+    parser.add_argument("--only", default="", metavar="PART,...", help="the same as naming the parts")
+    parser.add_argument("--proxy", choices=PROXIES, help="requests, line, proxies: only this one")
+    parser.add_argument("--changes", type=int, default=10000, help="line: how many changes while clients keep asking")
+    parser.add_argument("--long", action="store_true", help="proxies: HAProxy with 50,000 Ingresses, too, which takes some minutes more")
     # So that the processes go when somebody ends the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     run(parser.parse_args())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole line takes with a proxy on this machine at its end: scripts/bench --only proxies.
+"""What the whole line takes with a proxy on this machine at its end: scripts/bench line.
 
 The API server is the stand-in; kubectl, our programs and the proxy are the real ones. Pods are servers of this process, so that every route
 can be asked for. No figure has a budget but the failed requests.
@@ -157,15 +157,18 @@ class Bench:
         self.proxy.kill_proxy()
         self.client.close()
         shutil.rmtree(self.proxy.state_dir)
+        figure(f"{self.name}: cold start to last of {self.count:,} routes", *self.start_s("translator", "watcher", "provider"))
+
+    def start_s(self, *daemons: str) -> tuple[float, str, str]:
+        """Starts these: seconds until all routes are served, the unit, and more about it."""
         start = time.monotonic()
-        for item in ("translator", "watcher", "provider"):
+        for item in daemons:
             self.line.daemon(item).start()
         # Asking for all of them takes longer than the start; some that are spread over all tell when it was.
         sample = range(0, self.count, max(1, self.count // 100))
         served = self.prove([*sample, self.count - 1])
         last = max(served, self.prove(range(self.count)) if self.count > len(sample) else 0)
-        figure(f"{self.name}: cold start to last of {self.count:,} routes", last - start, " s",
-               f"one in {sample.step} after {served - start:.2f} s, all asked for after {time.monotonic() - start:.2f} s")
+        return (last - start, " s", f"one in {sample.step} after {served - start:.2f} s, all asked for after {time.monotonic() - start:.2f} s")
 
     def measure_memory(self) -> None:
         self.settle()

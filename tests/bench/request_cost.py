@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request costs the proxy as we configure it, beside the same proxy with one route written by hand: scripts/bench --only requests.
+"""What a request costs the proxy as we configure it, beside the same proxy with one route written by hand: scripts/bench requests.
 
 Both are asked at the same time and at the same fixed rate, so that a noisy machine hits both alike.
 """

@@ -12,7 +12,7 @@ from .tables import Map, Tables
 
 VALUES_MAX = 524288  # of one payload, keys included
 DEPTH_MAX = 16  # maps and arrays within each other
-FROM_PROVIDERS = ("hello", "ping", "pong", "bye", "lb-status", "lb-event")
+FROM_PROVIDERS = ("hello", "ping", "pong", "bye", "lb-status", "applied", "lb-event")
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE)
 
 

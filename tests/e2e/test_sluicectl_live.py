@@ -254,6 +254,7 @@ def test_a_piece_of_the_line_is_gone(line, ctl):
     assert gone.returncode == 4 and "lost" in gone.stdout
     line.provider.start()
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    wait_for(lambda: ctl("explain", "default/web").returncode == 0, "the routes to be served", PATIENCE)
     line.watcher.kill()
     wait_for(lambda: ctl("status").returncode == 4 and "does not run" in ctl("status").stdout, "the watcher to be missed", PATIENCE)
     assert programs(ctl)["watcher"]["state"] == "ended"

@@ -74,6 +74,7 @@ class Translator:
         self.statuses: dict[str, Object] = {}
         self.status_log: list[Object] = []
         self.events: list[Object] = []
+        self.applied = 0  # serial of the newest commit that is in force
         self.hello: Object | None = None
         self.connections = 0
         self.bad: list[str] = []
@@ -114,6 +115,11 @@ class Translator:
         with self._lock:
             self._serial += 1
             self._send("commit", {"serial": self._serial})
+
+    def is_applied(self) -> bool:
+        """Whether the newest commit is in force; of providers that report it."""
+        with self._lock:
+            return self.applied == self._serial
 
     # Connection
 
@@ -210,6 +216,7 @@ class Translator:
     def _serve(self, peer: socket.socket) -> None:
         with self._lock:
             self._peer = peer
+            self.applied = 0
             self.connections += 1
             self._send("hello", {"version_min": 1, "version_max": 1, "role": "translator", "name": "test", "software": "test 1"})
             if not self._held:
@@ -246,6 +253,8 @@ class Translator:
             elif kind == "lb-status":
                 self.statuses[body["id"]] = body
                 self.status_log.append(body)
+            elif kind == "applied":
+                self.applied = body["serial"]
             elif kind == "lb-event":
                 self.events.append(body)
             elif kind == "bye":

@@ -44,6 +44,8 @@ def answer_all(engine: Engine) -> None:
             engine.answer("lb-status", {"id": name, "rev": body["rev"], "state": "applied" if works else "failed",
                                         "message": "" if works else f"of {name}", "addresses_known": True,
                                         "addresses": [{"ip": "198.51.100.7"}]})
+    if engine.provider.serial:
+        engine.answer("applied", {"serial": engine.provider.serial})
     engine.work()
 
 
@@ -68,6 +70,8 @@ def draw_capabilities(draw: random.Random) -> dict:
         capabilities["protocols"] = draw.sample(PROTOCOLS, draw.randrange(1, 5))
     if draw.random() < 0.5:
         capabilities["features"] = ["source-ranges"]
+    if draw.random() < 0.5:
+        capabilities["features"] = [*capabilities.get("features", []), "applied"]
     return capabilities
 
 
@@ -116,6 +120,8 @@ class Run:
         if known:
             answer["addresses"] = [{"ip": f"192.0.2.{self.draw.randrange(3)}"} for _ in range(self.draw.randrange(3))]
         self.engine.answer("lb-status", answer)
+        if self.draw.random() < 0.5:
+            self.engine.answer("applied", {"serial": self.draw.randrange(self.engine.provider.serial + 1)})
 
     def step(self) -> None:
         choice = self.draw.random()

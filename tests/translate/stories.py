@@ -400,6 +400,139 @@ def published_addresses_are_cleaned_whoever_sends_them(line: Line) -> None:
     publisher.engine.close()
 
 
+def waits(line: Line, *records: dict) -> "Waiting":
+    line.engine.provider_up({"grouping": "merged", "features": ["applied"]})
+    line.watcher([service("web", [80]), *records])
+    return Waiting(line)
+
+
+class Waiting:
+    """What a provider says that reports what it has applied."""
+
+    def __init__(self, line: Line):
+        self.line = line
+
+    def addresses(self, *ips: str) -> None:
+        """Its address is known, whatever is served."""
+        self.report("applied", *ips)
+
+    def report(self, state: str, *ips: str) -> None:
+        rev = self.line.object("load-balancer", "class/rancher")["rev"]
+        self.line.engine.answer("lb-status", {"id": "class/rancher", "rev": rev, "state": state, "addresses_known": True,
+                                              "addresses": [{"ip": ip} for ip in ips or ["192.0.2.1"]]})
+        self.line.work()
+
+    def shown_after(self, serial: int) -> dict[str, list[str]]:
+        self.line.engine.answer("applied", {"serial": serial})
+        self.line.work()
+        return self.shown()
+
+    def shown(self) -> dict[str, list[str]]:
+        return {name: ips for _, name, ips, _ in self.line.statuses()}
+
+
+@story
+def an_address_waits_until_its_routes_are_applied(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.addresses()
+    assert provider.shown() == {}
+    assert provider.shown_after(1) == {"one": ["192.0.2.1"]}
+    line.upsert(ingress("two", "y.org"))
+    provider.addresses()
+    assert provider.shown_after(1) == {}, "that is the former commit"
+    provider.addresses("192.0.2.2")
+    assert provider.shown() == {"one": ["192.0.2.2"]}, "what is served follows the address at once"
+    assert provider.shown_after(2) == {"two": ["192.0.2.2"]}
+
+
+@story
+def an_address_waits_for_the_first_listeners(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.report("pending")
+    assert provider.shown_after(1) == {}, "the proxy has the routes, and listens nowhere yet"
+    provider.addresses()
+    assert provider.shown() == {"one": ["192.0.2.1"]}
+    line.upsert(ingress("two", "y.org"))
+    provider.report("pending")
+    assert provider.shown_after(2) == {"two": ["192.0.2.1"]}, "listeners that come and go later hold nothing up"
+
+
+@story
+def an_ingress_that_changes_waits_for_the_change(line: Line) -> None:
+    provider = waits(line, ingress("first", "first.org"))
+    provider.addresses()
+    provider.shown_after(1)
+    line.upsert(ingress("one"))
+    line.upsert(ingress("other", "other.org"))
+    line.upsert(ingress("one", "y.org"))
+    assert provider.shown_after(2) == {}
+    assert provider.shown_after(3) == {"other": ["192.0.2.1"]}
+    assert provider.shown_after(4) == {"one": ["192.0.2.1"]}
+    line.upsert(ingress("one", "z.org"))
+    line.upsert(endpoints("web", 80, "10.0.0.1"))
+    assert provider.shown_after(6) == {}, "it shows its address already"
+
+
+@story
+def an_ingress_that_is_made_anew_waits_anew(line: Line) -> None:
+    provider = waits(line, ingress("one"), ingress("two", "y.org"))
+    provider.addresses()
+    assert provider.shown_after(1) == {"one": ["192.0.2.1"], "two": ["192.0.2.1"]}
+    line.delete(ingress("one"))
+    line.upsert(ingress("one", uid="u-new"))
+    line.delete(ingress("two"))
+    assert provider.shown() == {}
+    line.upsert(ingress("two", uid="u-newer"))
+    line.delete(ingress("two", uid="u-newer"))
+    serial = line.engine.provider.serial
+    assert provider.shown_after(serial - 1) == {"one": ["192.0.2.1"]}
+    assert provider.shown_after(serial) == {}
+
+
+@story
+def an_ingress_that_changes_nothing_waits_for_what_was_sent(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.addresses()
+    line.upsert(ingress("late", created=20))
+    assert line.engine.provider.serial == 1 and provider.shown() == {}
+    assert provider.shown_after(1) == {"one": ["192.0.2.1"], "late": ["192.0.2.1"]}
+    line.upsert(ingress("later", created=30))
+    assert line.engine.provider.serial == 1 and provider.shown() == {"later": ["192.0.2.1"]}
+
+
+@story
+def a_provider_that_returns_is_asked_again(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.addresses()
+    provider.shown_after(1)
+    line.upsert(ingress("two", "y.org"))
+    line.engine.provider_down()
+    line.upsert(ingress("three", "z.org"))
+    line.engine.provider_up({"grouping": "merged", "features": ["applied"]})
+    line.work()
+    provider.addresses("192.0.2.2")
+    assert provider.shown() == {"one": ["192.0.2.2"]}
+    assert provider.shown_after(1) == {"two": ["192.0.2.2"], "three": ["192.0.2.2"]}
+    line.upsert(ingress("four", "four.org"))
+    line.engine.provider_down()
+    line.engine.provider_up({"grouping": "merged"})  # it has become older, and never says so
+    line.work()
+    provider.addresses("192.0.2.2")
+    assert provider.shown()["four"] == ["192.0.2.2"]
+
+
+@story
+def a_watcher_that_returns_is_told_what_is_served(line: Line) -> None:
+    provider = waits(line, ingress("one"))
+    provider.addresses()
+    provider.shown_after(1)
+    line.upsert(ingress("two", "y.org"))
+    line.engine.watcher_down()
+    line.watcher([service("web", [80]), ingress("one"), ingress("two", "y.org")])
+    assert provider.shown() == {"one": ["192.0.2.1"]}
+    assert provider.shown_after(2) == {"two": ["192.0.2.1"]}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")

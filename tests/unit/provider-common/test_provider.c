@@ -90,6 +90,10 @@ static int peer_message(void *ctx, struct link *link, const struct message *mess
 		struct lb_status status;
 		must(link_decode(link, message, &f->arena, &status) == 0);
 		note(f, "%.*s=%s", STR_FMT(status.id), states[status.state]);
+	} else if (message->type == MESSAGE_LB_APPLIED) {
+		struct lb_applied applied;
+		must(link_decode(link, message, &f->arena, &applied) == 0);
+		note(f, "applied:%llu", (unsigned long long)applied.serial);
 	} else if (message->type == MESSAGE_LB_EVENT) {
 		struct lb_event event;
 		must(link_decode(link, message, &f->arena, &event) == 0);
@@ -269,6 +273,32 @@ static void a_new_connection_is_told_everything_again(void **fixture)
 	assert_null(lb(f, "b"));
 }
 
+static void the_newest_commit_that_is_applied_is_told_once(void **fixture)
+{
+	struct fixture *f = *fixture;
+	provider_set_applied(f->provider, true); /* nothing, so far */
+	expect(f, "hello:test up");
+	provider_set_applied(f->provider, false);
+	begin(f);
+	send_lb(f, "a");
+	send_commit(f);
+	send_commit(f);
+	expect(f, "commit:1s commit:0 a=pending");
+	provider_set_applied(f->provider, true);
+	provider_set_applied(f->provider, true);
+	expect(f, "applied:2");
+	provider_set_applied(f->provider, false);
+	provider_set_applied(f->provider, true);
+	expect_nothing(f);
+	link_free(f->translator, "restart");
+	listen_as_translator(f);
+	expect(f, "down hello:test up");
+	begin(f);
+	send_lb(f, "a");
+	send_commit(f);
+	expect(f, "commit:0s a=pending applied:1");
+}
+
 static void half_a_snapshot_removes_nothing(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -306,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tells_statuses_after_the_snapshot_and_when_they_change),
 		TEST(a_new_connection_is_told_everything_again),
+		TEST(the_newest_commit_that_is_applied_is_told_once),
 		TEST(half_a_snapshot_removes_nothing),
 		TEST(a_peer_that_breaks_the_rules_loses_the_link),
 	};

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the proxies themselves cost, each figure beside its limit: scripts/bench proxies.
+
+Providers are measured alone, with a translator of the tests behind them, and at two sizes at the same time, so that a noisy machine hits both
+alike. Starts and times to the first answer are those of the whole line.
+"""
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Callable, Iterator
+
+import certificates
+import request_cost
+from lib.cpu import resident_bytes, used_ns
+from lib.local_proxy import PATIENCE, LocalProxy, host, pool
+from lib.proxies import proxy_class
+from lib.wait import wait_for
+from proxies import Bench, PATIENCE_S
+from report import budget, percentile, pss_mb
+
+SMALL = 100
+LONG = 50_000
+CHANGES = 900
+RATE = 90  # changes a second
+IDLE_S = 5.0  # for what a process takes anyway
+SAMPLES = 200
+KB_OF_INGRESS = {"haproxy": 12, "nginx": 2}  # kB
+START_S = {"haproxy": 2.5, "nginx": 2}
+LONG_MB, LONG_START_S = 600, 15
+
+
+class Sized:
+    """A provider and its proxy with so many Ingresses, each with two endpoints of its own, of which none is ever asked."""
+
+    def __init__(self, name: str, count: int):
+        self.proxy: LocalProxy = proxy_class(name)()
+        self.ips = request_cost.addresses(count)
+        self.count = 0
+        self.grow(1)
+        self.kb_first = self.memory_kb()
+        self.grow(count)
+        self.kb_each = (self.memory_kb() - self.kb_first) / (count - 1)
+
+    def __enter__(self) -> "Sized":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.proxy.stop()
+
+    def name_of(self, number: int) -> str:
+        return f"app-{number:05d}.bench.example.org"
+
+    def pool(self, number: int, last: int = 1) -> dict:
+        """Of two endpoints; `last` tells one form of it from another."""
+        return pool(f"pool-{number}", (self.ips[number], 8000), (self.ips[number], 8000 + last))
+
+    def grow(self, count: int) -> None:
+        for number in range(self.count, count):
+            self.proxy.send(self.pool(number), host(self.name_of(number), ("/", f"pool-{number}")))
+        self.count = count
+        self.proxy.send(self.proxy.balancer())
+        self.proxy.commit()
+        self.wait_applied()
+
+    def wait_applied(self) -> None:
+        wait_for(self.proxy.translator.is_applied, "the commit to be applied", PATIENCE, 0.0005)
+
+    def pids(self) -> list[int]:
+        return [process.pid for process in self.proxy.proxies()]
+
+    def memory_kb(self) -> float:
+        """Once old processes are gone and nothing grows any more. The proportional part moves with others' processes, too; what is resident does not."""
+        last = [0.0, time.monotonic()]
+
+        def rests() -> bool:
+            now = resident_bytes(self.pids())
+            if abs(now - last[0]) > 1 << 20:
+                last[:] = [now, time.monotonic()]
+            return time.monotonic() - last[1] > 3
+        wait_for(rests, "the memory to stay as it is", PATIENCE_S, 0.25)
+        return sum(pss_mb(pid) for pid in self.pids()) * 1024
+
+    def change_path(self, turn: int) -> None:
+        number = turn % SMALL
+        self.proxy.send(host(self.name_of(number), (f"/{turn}", f"pool-{(number + 1) % SMALL}"), ("/", f"pool-{number}")))
+        self.proxy.commit()
+
+    def change_endpoint(self, turn: int) -> None:
+        self.proxy.send(self.pool(turn % SMALL, 2 + turn % 1000))
+        self.proxy.commit()
+
+
+class Cost:
+    """Microseconds of CPU for each change, without those that the processes take anyway."""
+
+    def __init__(self, pids: Callable[[], list[int]]):
+        self.pids = pids
+        self.idle_share = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        self.since, self.before = time.monotonic(), used_ns(self.pids())
+
+    def end_idle(self) -> None:
+        self.idle_share = (used_ns(self.pids()) - self.before) / (time.monotonic() - self.since)
+
+    def each_us(self) -> float:
+        used = used_ns(self.pids()) - self.before - self.idle_share * (time.monotonic() - self.since)
+        return used / CHANGES / 1000
+
+
+def pace(turns: int) -> Iterator[int]:
+    """One after the other, so many a second."""
+    start = time.monotonic()
+    for turn in range(turns):
+        time.sleep(max(0.0, start + turn / RATE - time.monotonic()))
+        yield turn
+
+
+def costs(sizes: list[Sized], pids: Callable[[Sized], list[int]], change: Callable[[Sized, int], None]) -> list[float]:
+    """What the same changes cost at each size, in turn."""
+    meters = [Cost(lambda size=size: pids(size)) for size in sizes]
+    time.sleep(IDLE_S)
+    for meter in meters:
+        meter.end_idle()
+        meter.begin()
+    for turn in pace(CHANGES):
+        for size in sizes:
+            change(size, turn)
+    for size in sizes:
+        size.wait_applied()
+    return [meter.each_us() for meter in meters]
+
+
+def measure_sizes(name: str, count: int) -> None:
+    with Sized(name, SMALL) as small, Sized(name, count) as large:
+        budget(f"{name}: memory of an Ingress with 2 endpoints, at {count:,}", large.kb_each, KB_OF_INGRESS[name], " kB",
+               f"{large.kb_first / 1024:.1f} MB with one Ingress")
+        few, many = costs([small, large], Sized.pids, Sized.change_path)
+        budget(f"{name}: CPU of the proxy for a path change, {count:,} routes against {SMALL}", many / few, 1.3, "x", f"{many:.0f} µs, {few:.0f} µs")
+        few, many = costs([small, large], lambda size: [size.proxy.provider.pid], Sized.change_endpoint)
+        budget(f"{name}: CPU of the provider for an endpoint change, {count:,} Ingresses against {SMALL}", many / few, 1.3, "x", f"{many:.0f} µs, {few:.0f} µs")
+        budget(f"{name}: CPU of the provider for an endpoint change, {count:,} Ingresses", many, 150, " µs", f"{RATE} changes a second")
+
+
+def first_answer_ms(bench: Bench, name: str) -> float:
+    """From the moment when the API server has accepted the first endpoint of a Service to the first answer."""
+    mark = bench.kube.mark()
+    bench.kube.api.create(bench.cluster.slice(name, [bench.pods[0].ip]))
+    wait_for(lambda: bench.client.status(f"{name}.test") == 200, f"{name}.test to be served", PATIENCE_S, 0.0001)
+    served = time.monotonic_ns()
+    post = bench.kube.requests(since=mark, verb="create", resource="endpointslices")[0]
+    return (served - post["at_ns"]) / 1e6 - post["duration_us"] / 1e3
+
+
+def measure_first_answer(bench: Bench) -> None:
+    names = [f"late-{number}" for number in range(SAMPLES)]
+    for name in names:
+        bench.kube.api.create(bench.cluster.service(name))
+        bench.kube.put_object("ingresses", bench.cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", name, 80)]}]))
+    wait_for(lambda: all(bench.client.status(f"{name}.test") == 503 for name in names), "hosts without endpoints", PATIENCE_S)
+    bench.settle()
+    values = [first_answer_ms(bench, name) for name in names]
+    budget(f"{bench.name}: endpoint to first answer, {bench.count:,} Ingresses, median", percentile(values, 0.5), 1.5, " ms",
+           f"p99 {percentile(values, 0.99):.1f} ms")
+
+
+def start_anew(bench: Bench) -> tuple[float, str, str]:
+    """The provider and its proxy, with nothing on the disk."""
+    bench.line.provider.kill()
+    bench.proxy.kill_supervisor()
+    bench.proxy.kill_proxy()
+    bench.client.close()
+    shutil.rmtree(bench.proxy.state_dir)
+    return bench.start_s("provider")
+
+
+def measure_line(name: str, count: int) -> None:
+    with Bench(name) as bench:
+        bench.grow(count)
+        measure_first_answer(bench)
+        seconds, unit, detail = start_anew(bench)
+        budget(f"{name}: start to the last of {count:,} routes", seconds, START_S[name], unit, detail)
+
+
+def measure_long(name: str) -> None:
+    with Bench(name) as bench:
+        bench.grow(LONG)
+        seconds, unit, detail = start_anew(bench)
+        budget(f"{name}: start to the last of {LONG:,} routes", seconds, LONG_START_S, unit, detail)
+        bench.settle()
+        budget(f"{name}: memory of the proxy, {LONG:,} Ingresses", sum(pss_mb(process.pid) for process in bench.proxy.proxies()), LONG_MB, " MB")
+
+
+def measure(names: list[str], count: int, is_long: bool) -> None:
+    """The table of each of these proxies, at so many Ingresses."""
+    pairs = certificates.make_pairs(min(count, 5000))
+    certificates.measure_translator(pairs)
+    for name in names:
+        request_cost.measure(name, min(count, 5000))
+        measure_sizes(name, count)
+        if name == "nginx":
+            certificates.measure_nginx(pairs)
+        measure_line(name, count)
+        if is_long and name == "haproxy":
+            measure_long(name)
