@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 
 import pytest
 
-from lib.local_proxy import PATIENCE
+from lib.local_proxy import PATIENCE, remove_folder
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
@@ -54,7 +53,7 @@ def test_each_of_many_ingresses_is_served_when_its_address_is_shown(name, pods, 
         line.provider.wait_event("snapshot-complete", timeout=PATIENCE)
         line.provider.kill()
         line.proxy.kill_proxy()
-        shutil.rmtree(line.proxy.state_dir)
+        remove_folder(line.proxy.state_dir)
         line.kube.bulk(count=MANY, addresses=[pods("web").ip])
         line.provider.start()
         shown: set[str] = set()

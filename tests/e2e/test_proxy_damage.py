@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 import signal
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from lib import processes
 from lib.backend import Backend
 from lib.certs import Authority, self_signed
-from lib.local_proxy import LocalProxy, certificate, host, pool
+from lib.local_proxy import LocalProxy, certificate, host, pool, remove_folder
 from lib.proxies import PROXIES, proxy_class
 from lib.traffic import Traffic
 from lib.wait import wait_for
@@ -196,7 +195,7 @@ def test_the_files_are_removed_while_it_runs(rooms, name):
     proxy = room.proxy
     since = len(proxy.provider.lines)
     for entry in proxy.state_dir.iterdir():
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        remove_folder(entry) if entry.is_dir() else entry.unlink()
     proxy.provider.wait_event("folder-gone", since=since)
     room.settle()
     assert not proxy.is_dead()
@@ -214,7 +213,7 @@ def test_the_state_folder_itself_is_removed(rooms, name, is_written):
     room = rooms(name)
     proxy = room.proxy
     since = len(proxy.provider.lines)
-    shutil.rmtree(proxy.state_dir)
+    remove_folder(proxy.state_dir)
     if is_written:
         proxy.send(host("new.test", ("/", "web")))
         proxy.commit()

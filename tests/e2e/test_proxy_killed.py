@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from typing import Callable, Iterator
@@ -12,7 +11,7 @@ from typing import Callable, Iterator
 import pytest
 
 from lib.backend import Backend
-from lib.local_proxy import LocalProxy, host, pool
+from lib.local_proxy import LocalProxy, host, pool, remove_folder
 from lib.proxies import PROXIES, proxy_class
 from lib.wait import wait_for
 
@@ -98,7 +97,7 @@ def test_nobody_is_left_over_when_the_folder_is_removed(proxy, restarts):
     """Nobody can reach the proxy's sockets any more, so another one takes its place; two that serve side by side would be the worse for clients. The sandbox
     knows a folder by more than its name: where it keeps the provider from making another one, that ends with a failure, and who starts it again, as a
     service manager does, has a line that works in every respect."""
-    shutil.rmtree(proxy.proxy_dir)
+    remove_folder(proxy.proxy_dir)
     if restarts:
         proxy.restart()
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import pathlib
+import shutil
 from typing import Any
 
 from . import processes
@@ -194,6 +195,13 @@ class LocalProxy(Room):
 
 
 # Objects as merged grouping has them
+
+
+def remove_folder(folder: pathlib.Path) -> None:
+    """All of it at once: who notices, and makes files in a new one, is not in the way of the removal of the old one."""
+    gone = folder.with_name(f"{folder.name}.gone")
+    folder.rename(gone)
+    shutil.rmtree(gone)
 
 
 def host(name: str, *rules: tuple | Object, **more: Any) -> Object:
