@@ -453,7 +453,8 @@ exec {shutil.which("haproxy")} "$@"
         assert proxy.reached("web.test") == "pod" and not checks.exists()
         proxy.send(proxy.balancer(listeners=[{"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}]))
         proxy.apply()
-        assert checks.read_text() == "check\n" and proxy.provider.events("reloaded")
+        proxy.provider.wait_event("reloaded", timeout=60)
+        assert checks.read_text() == "check\n"
 
 
 def test_certificates_that_come_and_go():
