@@ -232,9 +232,11 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 		str_starts_with(reply, STR("No such server"))) {
 		server->has = SERVER_ABSENT;
 	} else {
-		/* It has connections, which are left to end by themselves. */
-		server->is_busy = true;
-		ev_timer_start(engine->loop, &engine->pump->undelete);
+		/* It has connections, which are left to end by themselves. One that is wanted again meanwhile must not count as busy: it would be left
+		 * alone when it is to go once more. */
+		server->is_busy = !server->is_wanted;
+		if (server->is_busy)
+			ev_timer_start(engine->loop, &engine->pump->undelete);
 	}
 	slots_settle(&engine->slots, slot);
 }
@@ -290,7 +292,8 @@ static void send_row(struct engine *engine, struct row *row)
 	bool is_there = row_has(row).p != NULL;
 	bool is_wanted = row_wanted(row).p != NULL;
 	struct buf line;
-	if (!is_there && !is_wanted)
+	/* The file alone said something else. */
+	if (is_there == is_wanted && (!is_there || str_eq(row_has(row), row_wanted(row))))
 		return;
 	buf_init(&line, CLI_LINE_LEN_MAX);
 	const char *verb = !is_wanted ? "del" : is_there ? "set" : "add";

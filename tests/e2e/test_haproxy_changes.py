@@ -360,6 +360,23 @@ def test_an_endpoint_with_running_requests_is_left_to_end():
         wait_for(lambda: not old._connections, "its last connection to be closed")
 
 
+def test_an_endpoint_with_running_requests_comes_back_and_goes():
+    """It is wanted again before HAProxy has said that it cannot be deleted now: when it goes once more, it gets nothing new from then on."""
+    with Backend("old") as old, Backend("new") as new, HAProxy() as proxy:
+        proxy.apply(pool("web", old), host("web.test", ("/", "web")), proxy.balancer())
+        client = threading.Thread(target=lambda: proxy.reached("web.test", "/?hold"), daemon=True)
+        client.start()
+        wait_for(lambda: old.count == 1, "the request to reach the endpoint", 60)
+        for _ in range(20):
+            proxy.send(pool("web", new))
+            proxy.commit()
+            proxy.apply(pool("web", old, new))
+            proxy.apply(pool("web", new))
+            assert {proxy.reached("web.test") for _ in range(4)} == {"new"}
+        old.release()
+        client.join(timeout=60)
+
+
 def test_pools_change_their_class():
     """Stickiness and health checks come and go while requests run: another slot takes over before the first is left."""
     with Backend("a") as a, Backend("b") as b, HAProxy() as proxy:
