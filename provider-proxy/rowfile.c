@@ -48,6 +48,7 @@ static void close_file(struct rowfile *file)
 		close(file->fd);
 	file->fd = -1;
 	file->is_dirty = false;
+	rows_set_filed(file->rows, file->table, false);
 }
 
 void rowfile_free(struct rowfile *file)
@@ -216,11 +217,6 @@ int rowfile_salvage(struct rowfile *file)
 
 /* ---- writing ---- */
 
-static uint64_t digest_of(struct str value)
-{
-	return name_digest(&value, 1);
-}
-
 static size_t line_len(const struct row *row, struct str value)
 {
 	return row_key(row).len + 1 + value.len + 1;
@@ -258,13 +254,13 @@ static void note_places(struct rowfile *file)
 	struct row *row = rows_first(file->rows, file->table);
 	for (; row != NULL; row = rows_next(row)) {
 		bool stands = row_wanted(row).p != NULL;
-		*row_place(row) = stands ? at : 0;
-		*row_filed(row) = stands ? digest_of(row_wanted(row)) : 0;
+		row_set_filed(row, stands ? at : 0);
 		if (stands)
 			at += line_len(row, row_wanted(row));
 	}
 	file->end = at;
 	file->wasted = 0;
+	rows_set_filed(file->rows, file->table, true);
 }
 
 int rowfile_write(struct rowfile *file)
@@ -336,13 +332,11 @@ static bool is_mostly_waste(const struct rowfile *file)
 int rowfile_put(struct rowfile *file, struct row *row)
 {
 	struct str wanted = row_wanted(row);
-	uint64_t *place = row_place(row);
-	uint64_t digest = wanted.p != NULL ? digest_of(wanted) : 0;
+	uint64_t old = row_place(row);
 	if (file->fd < 0 || is_mostly_waste(file))
 		return rowfile_write(file);
-	if ((*place != 0) == (wanted.p != NULL) && *row_filed(row) == digest)
+	if (row_is_filed(row))
 		return 0;
-	uint64_t old = *place;
 	uint64_t new = file->end;
 	int err = wanted.p != NULL ? append_line(file, row) : 0;
 	if (err == 0 && wanted.p != NULL)
@@ -357,8 +351,7 @@ int rowfile_put(struct rowfile *file, struct row *row)
 	}
 	if (old != 0)
 		file->wasted += row_key(row).len + 1 + NAME_LEN + 1;
-	*place = wanted.p != NULL ? new : 0;
-	*row_filed(row) = digest;
+	row_set_filed(row, wanted.p != NULL ? new : 0);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A table of rows.h on disk, one line `key value` for each row, in the format that both proxies read when they start (HAProxy: a map file).
+ * A table of rows.h on disk, one line `key value` for each row, as HAProxy reads a map when it starts.
  * A change costs one short write however long the file is: the new value is appended, then one byte turns the old line into a comment. At
  * every instant exactly one line counts for each key, because the first of two wins. When half of the file is comments it is rewritten. A
  * line near the top gives the file's length, so that truncation is noticed. The owner decides the order of file and proxy: file first, so

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/rows.h"
 
+#include "common/hash.h"
 #include "common/must.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
@@ -13,7 +14,7 @@ struct row {
 	char *wanted; /* NULL: the row must not exist */
 	char *has;
 	uint64_t place; /* see rowfile.h */
-	uint64_t filed;
+	uint64_t filed; /* digest of the value in the file; 0: it has no such row */
 	bool is_dirty;
 	uint8_t table;
 	uint32_t key_len;
@@ -27,6 +28,7 @@ struct rows {
 	struct row_tree tree[ROW_TABLE_COUNT];
 	struct row_list dirty[ROW_TABLE_COUNT];
 	size_t dirty_count;
+	bool is_filed[ROW_TABLE_COUNT];
 };
 
 struct str row_key(const struct row *row)
@@ -77,11 +79,16 @@ static char *copy(struct str value)
 	return value.p != NULL ? str_dup(value) : NULL;
 }
 
-/* Adds the row to the dirty list or removes it, and frees it once neither side has it. */
+static uint64_t digest_of_wanted(const struct row *row)
+{
+	return row->wanted != NULL ? hash_of(str_from(row->wanted)) : 0;
+}
+
+/* Adds the row to the dirty list or removes it, and frees it once no side has it. */
 static void settle(struct rows *rows, struct row *row)
 {
-	bool differs =
-		!are_equal(row->wanted, row->has) || (row->wanted == NULL && row->place != 0);
+	bool differs = !are_equal(row->wanted, row->has) ||
+		       (rows->is_filed[row->table] && !row_is_filed(row));
 	if (differs && !row->is_dirty) {
 		TAILQ_INSERT_TAIL(&rows->dirty[row->table], row, dirty);
 		rows->dirty_count++;
@@ -184,14 +191,25 @@ enum row_table row_table(const struct row *row)
 	return (enum row_table)row->table;
 }
 
-uint64_t *row_place(struct row *row)
+uint64_t row_place(const struct row *row)
 {
-	return &row->place;
+	return row->place;
 }
 
-uint64_t *row_filed(struct row *row)
+bool row_is_filed(const struct row *row)
 {
-	return &row->filed;
+	return (row->place != 0) == (row->wanted != NULL) && row->filed == digest_of_wanted(row);
+}
+
+void row_set_filed(struct row *row, uint64_t place)
+{
+	row->place = place;
+	row->filed = digest_of_wanted(row);
+}
+
+void rows_set_filed(struct rows *rows, enum row_table table, bool is_filed)
+{
+	rows->is_filed[table] = is_filed;
 }
 
 struct rows *rows_new(void)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Rows: what a proxy looks up, as pairs of key and value in two tables. For each row three things are known: what is wanted, what the
- * running proxy is known to have, and its place in the file that the proxy starts from. A row is dirty while what is wanted and what the
- * proxy has differ; the owner takes dirty rows one by one, so the newest value wins and nothing grows while a proxy is slow. No I/O.
+ * running proxy is known to have, and what the file says that the proxy starts from, if there is one. A row is dirty while the proxy has something
+ * else than what is wanted, or the file says something else; the owner takes dirty rows one by one, so the newest value wins and nothing grows while a
+ * proxy is slow. No I/O.
  *
  * Keys and values contain neither white space nor control bytes; whoever sets a row has checked that.
  */
@@ -27,7 +28,8 @@ void rows_want(struct rows *rows, enum row_table table, struct str key, struct s
 /* What is wanted, absent when nothing is. */
 struct str rows_wanted(const struct rows *rows, enum row_table table, struct str key);
 
-/* The oldest dirty row of the table, NULL when there is none. It stays dirty until rows_has() says that the proxy has what is wanted. */
+/* The oldest dirty row of the table, NULL when there is none. It stays dirty until rows_has() says that the proxy has what is wanted,
+ * and row_set_filed() has said that the file does. */
 struct row *rows_first_dirty(struct rows *rows, enum row_table table);
 /* Moves a dirty row to the end of the queue. */
 void rows_defer(struct rows *rows, struct row *row);
@@ -48,7 +50,11 @@ struct str row_key(const struct row *row);
 struct str row_wanted(const struct row *row);
 struct str row_has(const struct row *row);
 enum row_table row_table(const struct row *row);
-/* For rowfile.h: 0 or the row's place in the file; see there. */
-uint64_t *row_place(struct row *row);
-/* For rowfile.h: digest of the value in the file. */
-uint64_t *row_filed(struct row *row);
+
+/* For rowfile.h: the table has a file, and what was said about its rows is true of it. Without it, a row's place in a file means nothing. */
+void rows_set_filed(struct rows *rows, enum row_table table, bool is_filed);
+/* Where the file says what is wanted of the row; 0: it does not mention it. Call rows_has() afterwards: this alone does not make the row clean. */
+void row_set_filed(struct row *row, uint64_t place);
+uint64_t row_place(const struct row *row);
+/* The file says what is wanted. */
+bool row_is_filed(const struct row *row);

@@ -107,6 +107,27 @@ static void a_file_is_what_is_wanted(void **fixture)
 	assert_int_equal(rowfile_sync(f->file), 0);
 }
 
+/* Meanwhile the file was written whole, as what was wanted then. */
+static void what_is_wanted_again_is_put_again(void **fixture)
+{
+	static const char *const meanwhile[] = {NULL, "2"};
+	struct fixture *f = *fixture;
+	for (size_t i = 0; i < 2; i++) {
+		put(f, "a", "1");
+		rows_want(f->rows, ROW_WHOLE, STR("a"), str_from(meanwhile[i]));
+		assert_int_equal(rowfile_write(f->file), 0);
+		rows_want(f->rows, ROW_WHOLE, STR("a"), STR("1"));
+		struct row *row = rows_first_dirty(f->rows, ROW_WHOLE);
+		assert_non_null(row);
+		assert_int_equal(rowfile_put(f->file, row), 0);
+		rows_has(f->rows, row, row_wanted(row));
+		assert_int_equal(rows_dirty_count(f->rows), 0);
+		f->last[0] = 0;
+		assert_int_equal(rowfile_read(f->file, on_row, f), 0);
+		assert_string_equal(f->last, "a=1");
+	}
+}
+
 static void waste_is_bounded(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -147,6 +168,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_found_and_not_wanted_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_is_what_is_wanted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_is_wanted_again_is_put_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waste_is_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(files_are_read_to_their_limit, set_up, tear_down),
 	};
