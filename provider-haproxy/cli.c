@@ -126,8 +126,11 @@ static void close_now(struct cli *cli)
 static bool take_reply(struct cli *cli, struct str reply)
 {
 	struct call *call = STAILQ_FIRST(&cli->calls);
-	if (call == NULL)
-		return true;
+	if (call == NULL) {
+		/* From here on answers could be taken for those of other commands. */
+		cli->ops->on_lost(cli->ctx, "it answered what was not asked");
+		return false;
+	}
 	STAILQ_REMOVE_HEAD(&cli->calls, next);
 	cli->in_flight--;
 	rearm(cli);
