@@ -176,22 +176,25 @@ def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container
         found = [line.rancher.balancer(f"default-rancherlb-{name}") for name in names]
         return all(balancer and len(balancer["lbConfig"]["portRules"]) >= size for balancer in found)
 
-    def ask_for_more(verb: str) -> int:
-        """`apply` would keep all of it once more, in an annotation, which is too much for one."""
+    def ingress(name: str, count: int) -> str:
+        return json.dumps(line.cluster.ingress(name, [{"host": f"{name}-{number}.example.com", "paths": [("/", "Prefix", "web", 80)]}
+                                                      for number in range(count)]))
+
+    def ask_for_more(*command: str) -> int:
+        """`apply` would keep all of it once more, in an annotation, which is too much for one; `replace` conflicts with an address that comes meanwhile."""
         count = next(sizes)
-        items = [line.cluster.ingress(name, [{"host": f"{name}-{number}.example.com", "paths": [("/", "Prefix", "web", 80)]}
-                                             for number in range(count)]) for name in names]
-        line.cluster.kubectl(verb, "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        for name in names:
+            line.cluster.kubectl(*(part.format(name) for part in command), text=ingress(name, count))
         return count
 
     def go_on() -> None:
         nonlocal size
         if is_done():
-            size = ask_for_more("replace")
+            size = ask_for_more("patch", "ingress", "{}", "--type=merge", "--patch-file=/dev/stdin")
 
     line.pod.let_no_memory_grow(container)
     try:
-        size = ask_for_more("create")
+        size = ask_for_more("create", "-f", "-")
         line.pod.wait_restart(container, before[container], go_on)
         assert _killed_for_memory() > killed
         for name in names:
