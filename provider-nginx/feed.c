@@ -39,6 +39,7 @@ struct feed {
 	unsigned failures; /* requests in a row without a response */
 	bool may_send;     /* the rows are those of a complete state */
 	bool is_whole;     /* a complete state is being sent */
+	uint64_t written;  /* change_count() when it was written to the file */
 	bool wants_ask;
 	char *trouble;
 	char *disk_trouble;
@@ -125,6 +126,12 @@ static bool is_dirty(const struct feed *feed)
 	       rows_dirty_count(objects_rows(feed->order.objects)) != 0;
 }
 
+static uint64_t change_count(const struct feed *feed)
+{
+	return rows_change_count(feed->order.routes) +
+	       rows_change_count(objects_rows(feed->order.objects));
+}
+
 static void forget(struct feed *feed)
 {
 	rows_forget_has(feed->order.routes);
@@ -163,6 +170,7 @@ static void begin_whole(struct feed *feed, uint64_t their_serial)
 	log_event(&EV_STATE_SENT_WHOLE);
 	/* One more than all pieces but the last have: a partial state must never be taken for the file's. */
 	rewrite(feed, feed->serial + 1);
+	feed->written = change_count(feed);
 }
 
 static void on_sent(void *ctx, const struct control_answer *answer);
@@ -199,10 +207,12 @@ static void send_piece(struct feed *feed)
 	size_t dirty = rows_dirty_count(feed->order.routes) +
 		       rows_dirty_count(objects_rows(feed->order.objects));
 	bool is_last = rows_in(&feed->batch) >= dirty;
+	/* Pieces hold what is wanted when they are sent; if that is not what the file has, its serial must not be the file's. */
+	bool is_filed = feed->written == change_count(feed);
 	feed->head = (struct batch_head){
 		.flags = (is_first ? BATCH_FIRST : 0U) | (is_last ? BATCH_LAST : 0U),
 		.base = feed->serial,
-		.serial = feed->serial + (is_last ? 1 : 0),
+		.serial = feed->serial + (is_last ? (is_filed ? 1 : 2) : 0),
 	};
 	batch_end(&feed->batch, &feed->head);
 	send_batch(feed);
@@ -345,7 +355,8 @@ static void work(struct feed *feed)
 	else if (feed->state == FEED_IDLE && is_dirty(feed))
 		send_change(feed);
 	bool is_other = journal_serial(feed->journal) != feed->serial;
-	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 &&
+	/* Rows that wait to be removed would be missing in the file if they came to be wanted again. */
+	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 && !is_dirty(feed) &&
 		!ev_is_active(&feed->disk_again) &&
 		(is_other || journal_wants_rewrite(feed->journal)))
 		rewrite(feed, feed->serial);
