@@ -120,10 +120,10 @@ static void on_disk_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- batches ---- */
 
-static bool is_dirty(const struct feed *feed)
+static size_t dirty_count(const struct feed *feed)
 {
-	return rows_dirty_count(feed->order.routes) != 0 ||
-	       rows_dirty_count(objects_rows(feed->order.objects)) != 0;
+	return rows_dirty_count(feed->order.routes) +
+	       rows_dirty_count(objects_rows(feed->order.objects));
 }
 
 static uint64_t change_count(const struct feed *feed)
@@ -138,6 +138,13 @@ static void forget(struct feed *feed)
 	rows_forget_has(objects_rows(feed->order.objects));
 }
 
+static void drop_batch(struct feed *feed)
+{
+	if (feed->batch.data != NULL)
+		explicit_bzero(feed->batch.data, feed->batch.cap);
+	buf_shrink(&feed->batch, 0);
+}
+
 static void settle_batch(struct feed *feed)
 {
 	struct str rows = str_skip(buf_str(&feed->batch), BATCH_HEAD_LEN);
@@ -145,15 +152,7 @@ static void settle_batch(struct feed *feed)
 	feed->serial = feed->head.serial;
 	if ((feed->head.flags & BATCH_LAST) != 0)
 		feed->is_whole = false;
-	explicit_bzero(feed->batch.data, feed->batch.cap);
-	buf_shrink(&feed->batch, 0);
-}
-
-static void drop_batch(struct feed *feed)
-{
-	if (feed->batch.data != NULL)
-		explicit_bzero(feed->batch.data, feed->batch.cap);
-	buf_shrink(&feed->batch, 0);
+	drop_batch(feed);
 }
 
 /* nginx's state is unknown: everything is sent, and what nginx has besides is removed with the last piece. */
@@ -204,9 +203,7 @@ static void send_piece(struct feed *feed)
 {
 	bool is_first = feed->head.serial == 0;
 	fill_batch(feed);
-	size_t dirty = rows_dirty_count(feed->order.routes) +
-		       rows_dirty_count(objects_rows(feed->order.objects));
-	bool is_last = rows_in(&feed->batch) >= dirty;
+	bool is_last = rows_in(&feed->batch) >= dirty_count(feed);
 	/* Pieces hold what is wanted when they are sent; if that is not what the file has, its serial must not be the file's. */
 	bool is_filed = feed->written == change_count(feed);
 	feed->head = (struct batch_head){
@@ -352,12 +349,12 @@ static void work(struct feed *feed)
 		begin_whole(feed, 0);
 	if (feed->state == FEED_IDLE && feed->is_whole)
 		send_piece(feed);
-	else if (feed->state == FEED_IDLE && is_dirty(feed))
+	else if (feed->state == FEED_IDLE && dirty_count(feed) != 0)
 		send_change(feed);
 	bool is_other = journal_serial(feed->journal) != feed->serial;
 	/* Rows that wait to be removed would be missing in the file if they came to be wanted again. */
-	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 && !is_dirty(feed) &&
-		!ev_is_active(&feed->disk_again) &&
+	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 &&
+		dirty_count(feed) == 0 && !ev_is_active(&feed->disk_again) &&
 		(is_other || journal_wants_rewrite(feed->journal)))
 		rewrite(feed, feed->serial);
 	if (feed_is_settled(feed))
@@ -404,7 +401,7 @@ static void mark_all_sent(struct rows *rows)
 void feed_prepare(struct feed *feed)
 {
 	if (!feed->may_send || feed->state != FEED_DOWN ||
-		(!is_dirty(feed) && journal_serial(feed->journal) == feed->serial &&
+		(dirty_count(feed) == 0 && journal_serial(feed->journal) == feed->serial &&
 			!journal_wants_rewrite(feed->journal)))
 		return;
 	uint64_t serial = journal_serial(feed->journal) + 1;
@@ -435,7 +432,8 @@ void feed_keep(struct feed *feed, bool keeps)
 
 bool feed_is_settled(const struct feed *feed)
 {
-	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole && !is_dirty(feed);
+	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole &&
+	       dirty_count(feed) == 0;
 }
 
 const char *feed_trouble(const struct feed *feed)
