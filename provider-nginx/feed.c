@@ -39,7 +39,7 @@ struct feed {
 	unsigned failures; /* requests in a row without a response */
 	bool may_send;     /* the rows are those of a complete state */
 	bool is_whole;     /* a complete state is being sent */
-	uint64_t written;  /* change_count() when it was written to the file */
+	uint64_t written;  /* change_count() when that was written to the file */
 	bool wants_ask;
 	char *trouble;
 	char *disk_trouble;
@@ -102,7 +102,7 @@ static int write_pieces(struct feed *feed, uint64_t serial)
 	return err;
 }
 
-/* Rewrites the file with what is wanted, as the state `serial`. */
+/* The file gets what is wanted, as the state `serial`. */
 static void rewrite(struct feed *feed, uint64_t serial)
 {
 	int err = journal_rewrite_begin(feed->journal);
@@ -222,10 +222,10 @@ static void send_change(struct feed *feed)
 		drop_batch(feed);
 		return;
 	}
+	int err = 0;
 	feed->head = (struct batch_head){.base = feed->serial, .serial = feed->serial + 1};
 	batch_end(&feed->batch, &feed->head);
 	/* If the file is behind, or belongs to another state, it is rewritten as a whole later. */
-	int err = 0;
 	if (journal_serial(feed->journal) == feed->serial && !journal_is_behind(feed->journal))
 		err = journal_append(feed->journal, buf_str(&feed->batch), feed->head.serial);
 	if (err != 0 && err != -EBADF)
@@ -299,10 +299,9 @@ static void compare(struct feed *feed, const struct control_answer *answer)
 		send_batch(feed);
 	} else if (answer->serial != feed->serial) {
 		bool is_ours = answer->serial == journal_serial(feed->journal);
+		feed->serial = is_ours ? answer->serial : UNKNOWN;
 		if (feed->may_send)
 			begin_whole(feed, answer->serial);
-		else
-			feed->serial = is_ours ? answer->serial : UNKNOWN;
 	}
 }
 
@@ -351,11 +350,10 @@ static void work(struct feed *feed)
 		send_piece(feed);
 	else if (feed->state == FEED_IDLE && dirty_count(feed) != 0)
 		send_change(feed);
-	bool is_other = journal_serial(feed->journal) != feed->serial;
-	/* Rows that wait to be removed would be missing in the file if they came to be wanted again. */
-	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 &&
-		dirty_count(feed) == 0 && !ev_is_active(&feed->disk_again) &&
-		(is_other || journal_wants_rewrite(feed->journal)))
+	/* Not before: rows that wait to be removed would be missing in the file if they came to be wanted again. */
+	if (feed_is_settled(feed) && feed->serial != 0 && !ev_is_active(&feed->disk_again) &&
+		(journal_serial(feed->journal) != feed->serial ||
+			journal_wants_rewrite(feed->journal)))
 		rewrite(feed, feed->serial);
 	if (feed_is_settled(feed))
 		feed->ops->on_change(feed->ctx);
@@ -389,8 +387,8 @@ void feed_ask(struct feed *feed)
 
 static void mark_all_sent(struct rows *rows)
 {
+	struct row *row;
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		struct row *row;
 		size_t left = rows_dirty_count(rows);
 		/* Each row settles at once. */
 		while (left-- != 0 && (row = rows_first_dirty(rows, (enum row_table)table)) != NULL)
