@@ -41,7 +41,7 @@ FROM_KUBERNETES = ["--providers.kubernetesIngress=true", "--providers.kubernetes
 
 ROUNDS = 7
 STARTS = 3
-SAMPLES, SAMPLE_RATE = 20, 0.3  # Traefik rests for 2 s after it has followed one
+SAMPLES, REST_S = 20, 3.0  # Traefik rests for 2 s after it has followed one
 STREAM, STREAM_RATE = 500, 50.0  # changes, and how many a second
 ALONE, ALONE_RATE = 12, 1 / 3  # Traefik puts together what comes within 2 s
 
@@ -205,7 +205,7 @@ class Comparison:
             peer.settle()
         kinds = (("path change", path_change), ("endpoint change", lambda peer, turn: endpoint_change(peer, turn, [self.pod.ip])))
         for name, change in kinds:
-            values = self.rounds(pace(SAMPLES, SAMPLE_RATE), lambda peer, turn, change=change: first_answer_ms(peer, change(peer, turn)))
+            values = self.rounds(after_rest(SAMPLES), lambda peer, turn, change=change: first_answer_ms(peer, change(peer, turn)))
             self.tell(f"{name} to first answer, {self.count:,} Ingresses, median", [statistics.median(each) for each in values], " ms",
                       [f"p90 {percentile(each, 0.9):.1f} ms beside {percentile(values[-1], 0.9):.1f}" for each in values])
 
@@ -229,6 +229,12 @@ class Comparison:
             wait_for(lambda peer=peer, made=made: made.is_followed(peer), f"{made.host}{made.path} to be served anew", PATIENCE_S)
             peer.settle()
         return [(used_ns(peer.pids()) - own) / changes / 1e6 for peer, own in zip(self.peers, before)]
+
+
+def after_rest(turns: int) -> Iterator[int]:
+    for turn in range(turns):
+        time.sleep(REST_S)
+        yield turn
 
 
 @contextlib.contextmanager

@@ -47,8 +47,8 @@ class Pair(NamedTuple):
     unit: str
 
     def columns(self) -> tuple[str, ...]:
-        ratio = f"{self.measured / self.other:.2f}" if self.other else "-"
-        return (self.name, _number(self.measured, self.unit), _number(self.other, self.unit), ratio)
+        ratio = self.measured / self.other if self.other else 0
+        return (self.name, _number(self.measured, self.unit), _number(self.other, self.unit), f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}")
 
 
 PAIRS: list[Pair] = []
