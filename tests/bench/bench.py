@@ -9,7 +9,6 @@ import pathlib
 import re
 import resource
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -18,10 +17,12 @@ import threading
 import time
 
 import certificates
+import peers
 import proxies
 import proxy_costs
 import request_cost
 from lib.daemon import Daemon
+from lib.guardian import guarded
 from lib.line import build_folder
 from lib.proxies import PROXIES
 from lib.wait import wait_for
@@ -40,8 +41,8 @@ PER_INGRESS, MERGED = "per Ingress", "merged"
 RANCHER = {"shared_ports": True, "step_delay": 0.0}
 
 
-# What `proxies` measures, too.
-PARTS_OF_PROXIES = ("certificates", "requests")
+# Only when they are named: what `proxies` measures, too, and what needs a program that is no package.
+NAMED_PARTS = ("certificates", "requests", "peers")
 
 
 class Helper:
@@ -333,34 +334,38 @@ def run(args: argparse.Namespace) -> None:
         "certificates": lambda: certificates.measure(min(count, 5000)),
         "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in names],
         "line": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes) for name in names],
+        "peers": lambda: peers.measure(names, args.count or 1000),
         "proxies": lambda: proxy_costs.measure(names, count, args.long),
     }
     chosen = [*args.parts, *filter(None, args.only.split(","))]
     unknown = [name for name in chosen if name not in parts]
     if unknown:
         sys.exit(f"scripts/bench: no such part: {', '.join(unknown)}; there are {', '.join(parts)}")
-    chosen = chosen or [name for name in parts if name not in PARTS_OF_PROXIES]
+    chosen = chosen or [name for name in parts if name not in NAMED_PARTS]
     for name in chosen:
         say(name)
         parts[name]()
-    say(f"\n{count:,} Ingresses, Services and slices, {2 * count:,} endpoints\n")
-    print_table()
+    if BUDGETS:
+        say(f"\n{count:,} Ingresses, Services and slices, {2 * count:,} endpoints\n")
+        print_table()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, proxies; all when none is named")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, proxies; all when none is named. Or peers")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
     parser.add_argument("--only", default="", metavar="PART,...", help="the same as naming the parts")
-    parser.add_argument("--proxy", choices=PROXIES, help="requests, line, proxies: only this one")
+    parser.add_argument("--proxy", choices=PROXIES, help="requests, line, proxies, peers: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="line: how many changes while clients keep asking")
     parser.add_argument("--long", action="store_true", help="proxies: HAProxy with 50,000 Ingresses, too, which takes some minutes more")
-    # So that the processes go when somebody ends the benchmark.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    run(parser.parse_args())
-    return 0 if all(line.met for line in BUDGETS) else 1
+    arguments = parser.parse_args()
+
+    def work() -> int:
+        run(arguments)
+        return 0 if all(line.met for line in BUDGETS) else 1
+    return guarded(work)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import shutil
 import socket
 import subprocess
 import time
-from typing import Any
+from typing import Any, Callable
 
 from lib.backend import Backend
 from lib.certs import self_signed
@@ -40,18 +40,21 @@ class Client:
         self._where = (address, port)
         self._link: socket.socket | None = None
 
-    def status(self, host: str) -> int:
-        """The status of a request, 0 when there is no answer."""
+    def ask(self, host: str, path: str = "/") -> tuple[int, bytes]:
+        """The status and the body that a request gets; the status is 0 when there is no answer."""
         try:
             self._link = self._link or dial(*self._where)
-            self._link.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            self._link.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             answer = read_answer(self._link)
         except OSError:
             self.close()
-            return 0
+            return 0, b""
         if (answer.header("Connection") or "").lower() == "close":
             self.close()
-        return answer.status
+        return answer.status, answer.body
+
+    def status(self, host: str) -> int:
+        return self.ask(host)[0]
 
     def close(self) -> None:
         if self._link is not None:
@@ -59,28 +62,15 @@ class Client:
             self._link = None
 
 
-class Bench:
-    """A line whose Ingresses become more and more. Use it as a context manager."""
+class Routes:
+    """Ingresses of a stand-in that become more and more, and a client of whoever serves them."""
 
-    def __init__(self, name: str):
-        # A real API server has no way to get thousands of objects at once.
-        os.environ.pop("KUBEBUILDER_ASSETS", None)
-        self.name = name
+    addresses: list[str]  # of endpoints, in turn
+    kube: Any
+    client: Client
+
+    def __init__(self) -> None:
         self.count = 0
-        self.stack = contextlib.ExitStack()
-        with self.stack:
-            self.pods = [self.stack.enter_context(Backend(f"pod-{number}")) for number in range(PODS)]
-            self.line = self.stack.enter_context(ProxyLine(name))
-            self.kube, self.cluster, self.proxy = self.line.kube, self.line.cluster, self.line.proxy
-            self.client = Client(self.proxy.address, self.proxy.http)
-            self.stack.callback(self.client.close)
-            self.stack = self.stack.pop_all()
-
-    def __enter__(self) -> "Bench":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.stack.__exit__(*error)
 
     def host(self, index: int) -> str:
         """The host of an Ingress that grow() has made."""
@@ -88,7 +78,7 @@ class Bench:
 
     def grow(self, count: int) -> None:
         """Until there are so many Ingresses, each with a Service and two endpoints, all of them served, and nothing moves."""
-        self.kube.bulk(first=self.count, count=count - self.count, seed=count, addresses=[pod.ip for pod in self.pods])
+        self.kube.bulk(first=self.count, count=count - self.count, seed=count, addresses=self.addresses)
         self.count = count
         self.prove(range(count))
         self.settle()
@@ -108,10 +98,49 @@ class Bench:
         return at
 
     def pids(self) -> list[int]:
-        return [daemon.pid for daemon in self.line.daemons()] + [process.pid for process in self.proxy.proxies()]
+        """Of all processes that serve them."""
+        raise NotImplementedError
 
     def settle(self) -> None:
         settle(self.pids)
+
+    def served_s(self, start: Callable[[], object]) -> tuple[float, str, str]:
+        """Starts it: seconds until all routes are served, the unit, and more about it."""
+        began = time.monotonic()
+        start()
+        # Asking for all of them takes longer than the start; some that are spread over all tell when it was.
+        sample = range(0, self.count, max(1, self.count // 100))
+        served = self.prove([*sample, self.count - 1])
+        last = max(served, self.prove(range(self.count)) if self.count > len(sample) else 0)
+        return (last - began, " s", f"one in {sample.step} after {served - began:.2f} s, all asked for after {time.monotonic() - began:.2f} s")
+
+
+class Bench(Routes):
+    """A whole line. Use it as a context manager."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        # A real API server has no way to get thousands of objects at once.
+        os.environ.pop("KUBEBUILDER_ASSETS", None)
+        self.name = name
+        self.stack = contextlib.ExitStack()
+        with self.stack:
+            self.pods = [self.stack.enter_context(Backend(f"pod-{number}")) for number in range(PODS)]
+            self.addresses = [pod.ip for pod in self.pods]
+            self.line = self.stack.enter_context(ProxyLine(name))
+            self.kube, self.cluster, self.proxy = self.line.kube, self.line.cluster, self.line.proxy
+            self.client = Client(self.proxy.address, self.proxy.http)
+            self.stack.callback(self.client.close)
+            self.stack = self.stack.pop_all()
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.stack.__exit__(*error)
+
+    def pids(self) -> list[int]:
+        return [daemon.pid for daemon in self.line.daemons()] + [process.pid for process in self.proxy.proxies()]
 
     def reloads(self) -> int:
         """How often the proxy has been reloaded since the line was started."""
@@ -160,15 +189,8 @@ class Bench:
         figure(f"{self.name}: cold start to last of {self.count:,} routes", *self.start_s("translator", "watcher", "provider"))
 
     def start_s(self, *daemons: str) -> tuple[float, str, str]:
-        """Starts these: seconds until all routes are served, the unit, and more about it."""
-        start = time.monotonic()
-        for item in daemons:
-            self.line.daemon(item).start()
-        # Asking for all of them takes longer than the start; some that are spread over all tell when it was.
-        sample = range(0, self.count, max(1, self.count // 100))
-        served = self.prove([*sample, self.count - 1])
-        last = max(served, self.prove(range(self.count)) if self.count > len(sample) else 0)
-        return (last - start, " s", f"one in {sample.step} after {served - start:.2f} s, all asked for after {time.monotonic() - start:.2f} s")
+        """As served_s(), of these."""
+        return self.served_s(lambda: [self.line.daemon(item).start() for item in daemons])
 
     def measure_memory(self) -> None:
         self.settle()

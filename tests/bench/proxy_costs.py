@@ -110,11 +110,11 @@ class Cost:
         return used / CHANGES / 1000
 
 
-def pace(turns: int) -> Iterator[int]:
+def pace(turns: int, rate: float) -> Iterator[int]:
     """One after the other, so many a second."""
     start = time.monotonic()
     for turn in range(turns):
-        time.sleep(max(0.0, start + turn / RATE - time.monotonic()))
+        time.sleep(max(0.0, start + turn / rate - time.monotonic()))
         yield turn
 
 
@@ -125,7 +125,7 @@ def costs(sizes: list[Sized], pids: Callable[[Sized], list[int]], change: Callab
     for meter in meters:
         meter.end_idle()
         meter.begin()
-    for turn in pace(CHANGES):
+    for turn in pace(CHANGES, RATE):
         for size in sizes:
             change(size, turn)
     for size in sizes:

@@ -11,6 +11,10 @@ from typing import Callable, Iterable, NamedTuple
 from lib.wait import wait_for
 
 
+def _number(value: float, unit: str) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".") + unit
+
+
 class Budget(NamedTuple):
     """One line of the table. Less is better; what is measured may be as much as the limit. Without a limit it is a figure and no more."""
 
@@ -24,16 +28,30 @@ class Budget(NamedTuple):
         return self.limit is None or self.measured <= self.limit
 
     def columns(self) -> tuple[str, ...]:
-        def number(value: float) -> str:
-            return f"{value:,.2f}".rstrip("0").rstrip(".") + self.unit
-
+        measured = _number(self.measured, self.unit)
         if self.limit is None:
-            return (self.name, number(self.measured), "-", "-", "")
+            return (self.name, measured, "-", "-", "")
         ratio = f"{self.measured / self.limit:.2f}" if self.limit else "-"
-        return (self.name, number(self.measured), number(self.limit), ratio, "met" if self.met else "MISSED")
+        return (self.name, measured, _number(self.limit, self.unit), ratio, "met" if self.met else "MISSED")
 
 
 BUDGETS: list[Budget] = []
+
+
+class Pair(NamedTuple):
+    """A figure of ours beside the same of somebody else. Less is better; nobody has to be better."""
+
+    name: str
+    measured: float
+    other: float
+    unit: str
+
+    def columns(self) -> tuple[str, ...]:
+        ratio = self.measured / self.other if self.other else 0
+        return (self.name, _number(self.measured, self.unit), _number(self.other, self.unit), f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}")
+
+
+PAIRS: list[Pair] = []
 
 
 def say(text: str) -> None:
@@ -51,9 +69,23 @@ def figure(name: str, measured: float, unit: str, detail: str = "") -> None:
     budget(name, measured, None, unit, detail)
 
 
+def compare(name: str, measured: float, other: float, unit: str, detail: str = "") -> None:
+    """A line of the table of print_peers()."""
+    PAIRS.append(Pair(name, measured, other, unit))
+    name, measured_text, other_text, ratio = PAIRS[-1].columns()
+    say(f"  {name}: {measured_text} beside {other_text}, ratio {ratio}" + (f" ({detail})" if detail else ""))
+
+
 def print_table() -> None:
-    rows = [("budget", "measured", "limit", "ratio", ""), *(line.columns() for line in BUDGETS)]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    _print_rows([("budget", "measured", "limit", "ratio", ""), *(line.columns() for line in BUDGETS)])
+
+
+def print_peers(other: str) -> None:
+    _print_rows([("figure", "measured", other, "ratio"), *(line.columns() for line in PAIRS)])
+
+
+def _print_rows(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         name, *rest = (text.ljust(widths[0]) if i == 0 else text.rjust(widths[i]) for i, text in enumerate(row))
         say("  ".join(["", name, *rest]).rstrip())

@@ -22,7 +22,7 @@ from report import budget
 
 BARE = pathlib.Path(__file__).parent / "bare"
 TOOLS = build_folder() / "tests/bench"
-COMMANDS = {"haproxy": ["haproxy", "-W", "-f"], "nginx": ["nginx", "-e", "stderr", "-c"]}
+COMMANDS = {"haproxy": ["haproxy", "-W", "-f"], "nginx": ["nginx", "-e", "stderr", "-c"]}  # and the file
 ROUNDS = 9
 CONNECTIONS = 32
 RATE = 1000  # requests a second to each, which a slow machine can do
@@ -37,22 +37,22 @@ def children(pid: int) -> list[int]:
 
 
 class Bare:
-    """A proxy with the configuration from tests/bench/bare. Use it as a context manager."""
+    """A proxy at an address, with the configuration from tests/bench/bare and a folder of its own; the command takes the file as its last
+    word. Use it as a context manager."""
 
-    def __init__(self, proxy: LocalProxy, endpoint: str, asked: str):
-        self.port = proxy.other_port(proxy.http, proxy.https)
-        folder = proxy.folder / "bare"
+    def __init__(self, name: str, command: list[str], where: tuple[str, int], folder: pathlib.Path, endpoint: str, asked: str):
+        self.port = where[1]
         folder.mkdir()
         folder.chmod(0o777)
-        (source,) = BARE.glob(f"{proxy.name}.*")
+        (source,) = BARE.glob(f"{name}.*")
         text = source.read_text()
-        words = {"FOLDER": folder, "ADDRESS": proxy.address, "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
+        words = {"FOLDER": folder, "ADDRESS": where[0], "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
         for word, value in words.items():
             text = text.replace(f"@{word}@", str(value))
         file = folder / source.name
         file.write_text(text)
-        self._master = subprocess.Popen([*COMMANDS[proxy.name], str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(lambda: answers(proxy.address, self.port, asked), "the bare proxy to answer", PATIENCE)
+        self._master = subprocess.Popen([*command, str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: answers(*where, asked), "the bare proxy to answer", PATIENCE)
 
     def __enter__(self) -> "Bare":
         return self
@@ -133,7 +133,8 @@ def measure(name: str, count: int) -> None:
         proxy.send(proxy.balancer(), host(names[0], ("/", "pool-0")), pool("pool-0", (ips[0], ENDPOINT_PORT)))
         proxy.commit()
         proxy.wait_applied()
-        with Bare(proxy, ips[0], names[0]) as bare:
+        where = proxy.address, proxy.other_port(proxy.http, proxy.https)
+        with Bare(name, COMMANDS[name], where, proxy.folder / "bare", ips[0], names[0]) as bare:
             budget(f"{name}: CPU of a request, 1 route", *_budget(measure_ratio(proxy, bare, names[:1], names[0]), LIMIT))
             for number in range(1, count):
                 proxy.send(host(names[number], ("/", f"pool-{number}")), pool(f"pool-{number}", (ips[number], ENDPOINT_PORT)))

@@ -73,6 +73,8 @@ def _work(work: Callable[[], int], guardian: int, folder: str) -> NoReturn:
             code = work()
     except SystemExit as end:
         code = end.code
+        if isinstance(code, str):
+            print(code, file=sys.stderr, flush=True)
     except BaseException:
         traceback.print_exc()
     finally:
