@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from lib.engine import KINDS, Body, frames
+from lib.engine import KINDS
+from lib.frames import Body, frames
 
 HERE = pathlib.Path(__file__).resolve().parent
 NOW = "2025-12-29T09:20:00Z"
@@ -95,7 +96,7 @@ class Told:
 
     def __init__(self, output: bytes, kinds: list[str]):
         self.output = output
-        said = list(frames(output))
+        said = frames(output)
         self.settings = next(body for kind, body in said if kind == "settings") | {"kinds": kinds}
         self.records = [body for kind, body in said if kind == "upsert" and body["kind"] in kinds]
 

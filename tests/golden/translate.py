@@ -40,7 +40,8 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Pa
 # pylint: disable=wrong-import-position
 from brief import Brief, text  # noqa: E402
 from case import Case, Loader  # noqa: E402
-from lib.engine import ORDER, Body, Engine, ProviderView, frame, frames, provider_hello  # noqa: E402
+from lib.engine import ORDER, Engine, ProviderView, provider_hello  # noqa: E402
+from lib.frames import Body, frame, frames  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHUFFLES = 4
@@ -153,7 +154,7 @@ class Trial:
     def filtered(self) -> list[Body]:
         """The objects only: there are no answers, and the time is that of this machine."""
         with tempfile.NamedTemporaryFile() as hello:
-            hello.write(frame(provider_hello(self.capabilities)))
+            hello.write(frame("hello", provider_hello(self.capabilities)))
             hello.flush()
             command = [self.translator, "--once", "--hello", hello.name, *self.options]
             done = subprocess.run(command, input=self.told.output, capture_output=True, check=False)

@@ -6,16 +6,12 @@ import contextlib
 import pathlib
 import select
 import socket
-import struct
 import time
 from typing import Any, Callable
 
-import msgpack
-
-from .engine import KINDS, POLICIES, PROTOCOLS, SETTINGS, ProviderView, SourceView
+from .engine import KINDS, POLICIES, SETTINGS, ProviderView, SourceView, provider_hello
+from .frames import Body, frame, hello, key_of, split
 from .wait import PATIENCE, wait_for
-
-Body = dict[str, Any]
 
 
 class LinkClosed(Exception):
@@ -42,8 +38,7 @@ class Link(contextlib.AbstractContextManager):
             raise LinkClosed(self.bye) from None
 
     def send(self, kind: str, body: Body) -> None:
-        payload = msgpack.packb([kind, body], use_bin_type=True)
-        self.send_bytes(struct.pack(">I", len(payload)) + payload)
+        self.send_bytes(frame(kind, body))
 
     def drain(self) -> None:
         try:
@@ -62,16 +57,9 @@ class Link(contextlib.AbstractContextManager):
             piece = b""
         if not piece:
             raise LinkClosed(self.bye)
-        self.buffer += piece
-        at, buffer = 0, self.buffer
-        while len(buffer) >= at + 4:
-            length = struct.unpack_from(">I", buffer, at)[0]
-            if len(buffer) < at + 4 + length:
-                break
-            kind, body = msgpack.unpackb(memoryview(buffer)[at + 4:at + 4 + length], raw=False)
-            at += 4 + length
+        messages, self.buffer = split(self.buffer + piece)
+        for kind, body in messages:
             self.take(kind, body)
-        self.buffer = buffer[at:]
         return True
 
     def take(self, kind: str, body: Body) -> None:
@@ -132,10 +120,6 @@ def connected(path: pathlib.Path) -> socket.socket | None:
         return None
 
 
-def hello(role: str, **more: Any) -> Body:
-    return {"version_min": 1, "version_max": 1, "role": role, "name": "test", "software": "test 1", **more}
-
-
 class Watcher(Link):
     def __init__(self, runtime: pathlib.Path, settings: Body | None = None):
         self.view = SourceView()
@@ -147,7 +131,7 @@ class Watcher(Link):
             self.send("upsert", record)
 
     def delete(self, record: Body) -> None:
-        self.send("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
+        self.send("delete", key_of(record))
 
     def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
         for kind in kinds or KINDS:
@@ -163,8 +147,7 @@ class Provider(Link):
                  policies: list[str] = POLICIES):
         self.view = view or ProviderView()
         self.view.connect()
-        capabilities = {"grouping": grouping, "protocols": PROTOCOLS, "policies": policies}
-        super().__init__(runtime / "provider.sock", hello("provider", capabilities=capabilities), self.view.take)
+        super().__init__(runtime / "provider.sock", provider_hello({"grouping": grouping, "policies": policies}), self.view.take)
 
     def ids(self, kind: str) -> list[str]:
         return sorted(name for this, name in self.view.objects if this == kind)
