@@ -186,7 +186,7 @@ class LocalProxy(Room):
         return self.provider.complaints()
 
     def stop(self) -> list[str]:
-        found = self.provider.end()
+        found = self.provider.end() + self.translator.problems
         self.kill_supervisor()
         processes.kill(self.proxies())
         self.translator.stop()

@@ -31,7 +31,7 @@ class Bench(Room):
             self.start()
 
     def stop(self) -> list[str]:
-        complaints = self.provider.end()
+        complaints = self.provider.end() + self.translator.problems
         self.translator.stop()
         self.rancher.stop()
         return self.leave(complaints)
