@@ -6,8 +6,8 @@ from typing import Any
 
 from standins.rancher.client import RancherStandin
 
-from .daemon import Daemon, Room
-from .line import build_folder
+from .daemon import Room
+from .line import rancher_provider
 from .provider_link import Translator
 from .wait import stays, wait_for
 
@@ -23,10 +23,8 @@ class Bench(Room):
         super().__init__("provider")
         self.rancher = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
         self.translator = Translator(self.runtime)
-        self.provider = Daemon(build_folder() / "provider-rancher/sluice-provider-rancher",
-                               ["--runtime-dir", str(self.runtime), "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
-                                "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or [])],
-                               self.folder / "provider.log", {**self.rancher.environment, **(environment or {})})
+        self.provider = rancher_provider(self.runtime, self.folder, self.rancher, "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
+                                         "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or []), environment=environment)
         if start:
             self.start()
 

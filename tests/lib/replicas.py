@@ -10,12 +10,11 @@ import yaml
 from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
-from .backend import LOOPBACK
 from .cluster import Cluster
-from .daemon import Daemon, Room
+from .daemon import Room
 from .envtest import RealKube, kube_server
 from .forwarder import Forwarder
-from .line import build_folder
+from .line import ThreeDaemons, rancher_provider
 from .wait import wait_for
 
 KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
@@ -31,7 +30,7 @@ def granted() -> list[dict[str, Any]]:
         [{**rule, "namespaces": [NAMESPACE]} for role in here for rule in role.get("rules", [])]
 
 
-class Replica:
+class Replica(ThreeDaemons):
     def __init__(self, folder: pathlib.Path, kube: KubeStandin | RealKube, rancher: RancherStandin, duration_s: int):
         folder.mkdir()
         runtime = folder / "run"
@@ -40,22 +39,12 @@ class Replica:
         self.way = Forwarder(port)
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(pathlib.Path(kube.controller_kubeconfig).read_text().replace(f":{port}", f":{self.way.port}"))
-        common = ["--runtime-dir", str(runtime)]
-        build = build_folder()
         election = ["--leader-elect", "--lease-namespace", NAMESPACE, "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
                     "--lease-retry", str(duration_s / 8)]
-        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(kubeconfig), *election], folder / "watcher.log")
-        self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK], folder / "translator.log")
-        self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher", [*common, "--poll-interval", "0.5"], folder / "provider.log",
-                               rancher.environment)
-        self.daemons = [self.translator, self.watcher, self.provider]
-
-    def start(self) -> None:
-        for daemon in self.daemons:
-            daemon.start()
+        self.prepare(runtime, folder, kubeconfig, rancher_provider(runtime, folder, rancher, "--poll-interval", "0.5"), election)
 
     def stop(self) -> list[str]:
-        complaints = [text for daemon in self.daemons for text in daemon.end()]
+        complaints = self.end()
         self.way.stop()
         return complaints
 
@@ -84,9 +73,9 @@ class Replicas(Room):
 
     def __enter__(self) -> "Replicas":
         for replica in self.all:
-            replica.start()
+            replica.start_daemons()
         for replica in self.all:
-            wait_for(lambda r=replica: r.watcher.events("ready") and r.translator.events("ready"), "a replica to be ready")
+            replica.wait_ready()
         return self
 
     def stop(self) -> list[str]:
@@ -113,13 +102,11 @@ class Replicas(Room):
         if how == "stopped":
             assert replica.watcher.stop() == 0
         else:
-            for daemon in replica.daemons:
+            for daemon in replica.daemons():
                 daemon.kill()
 
         def come_back() -> None:
             mark = len(replica.watcher.lines)
-            for daemon in replica.daemons:
-                if not daemon.is_running():
-                    daemon.start()
+            replica.start_daemons()
             replica.watcher.wait_event("following", since=mark)
         return come_back
