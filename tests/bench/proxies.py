@@ -49,7 +49,7 @@ class Client:
         except OSError:
             self.close()
             return 0
-        if (answer.header("Connection") or "").lower() == "close":
+        if answer.headers.get("connection", "").lower() == "close":
             self.close()
         return answer.status
 

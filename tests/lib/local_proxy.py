@@ -13,10 +13,11 @@ from typing import Any
 
 from . import processes
 from .addresses import Address, free_port
+from .answer import Answer
 from .daemon import Daemon, Room
 from .line import build_folder
 from .provider_link import Object, Translator
-from .traffic import Answer, answers, request
+from .traffic import answers, request
 from .wait import wait_for
 
 LB = "sluice"  # id of the one load balancer of the class
