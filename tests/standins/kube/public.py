@@ -48,6 +48,27 @@ class ApiFailure(Exception):
         self.status = response.status
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """A file that only its owner reads, by rename, so that a reader never sees half of it."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(content)
+    fresh.replace(path)
+
+
+def write_kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> None:
+    """One cluster, one user and one context."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user", "namespace": "default"}}],
+    }
+    write_private(path, yaml.safe_dump(document, sort_keys=False).encode())
+
+
 class Access:
     """Where the server is, and the credentials, from a kubeconfig of one cluster and one user."""
 
