@@ -80,6 +80,10 @@ class RancherStandin(contextlib.AbstractContextManager):
         """The request log: `since=number`, `method=`, `type=`, `id=`, `name=`, `action=`, `status=`."""
         return self.control("requests", **wanted)
 
+    def writes(self) -> list[dict[str, Any]]:
+        """What the provider has asked for that is no reading."""
+        return [r for r in self.requests() if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
+
     def traffic_addresses(self, balancer: str) -> list[tuple[str, int]]:
         return [(address, port) for address, port in self.control("traffic", lb=balancer)]
 
