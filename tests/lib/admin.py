@@ -34,10 +34,10 @@ def look(place: pathlib.Path | int | tuple[str, int], path: str, **headers: str)
         connection.close()
 
 
-def wait_ready(place: pathlib.Path | int, timeout: float = 60) -> None:
+def wait_ready(place: pathlib.Path | int) -> None:
     def is_ready() -> bool:
         try:
             return look(place, "/readyz").status == 200
         except OSError:
             return False
-    wait_for(is_ready, f"{place} to be ready", timeout)
+    wait_for(is_ready, f"{place} to be ready")

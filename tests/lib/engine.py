@@ -126,7 +126,33 @@ class SourceView:
         return statuses
 
 
-class Engine:
+class Telling:
+    """The words of a watcher; subclasses say() them."""
+
+    def say(self, kind: str, body: Body) -> None:
+        raise NotImplementedError
+
+    def upsert(self, *records: Body) -> None:
+        for record in records:
+            self.say("upsert", record)
+
+    def delete(self, record: Body) -> None:
+        self.say("delete", key_of(record))
+
+    def keep(self, record: Body) -> None:
+        self.say("keep", key_of(record))
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
+        for kind in kinds or KINDS:
+            self.say("sync-begin", {"kind": kind})
+            self.upsert(*(record for record in records if record["kind"] == kind))
+            for record in kept:
+                if record["kind"] == kind:
+                    self.keep(record)
+            self.say("sync-end", {"kind": kind})
+
+
+class Engine(Telling):
     def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
         """`options`: of sluice-translator; `under`: a program that runs it, with its arguments."""
         self.process = subprocess.Popen([*under, tool, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -168,26 +194,6 @@ class Engine:
 
     def say(self, kind: str, body: Body) -> None:
         self.command("S", pack(kind, body))
-
-    def upsert(self, record: Body) -> None:
-        self.say("upsert", record)
-
-    def delete(self, record: Body) -> None:
-        self.say("delete", key_of(record))
-
-    def keep(self, record: Body) -> None:
-        self.say("keep", key_of(record))
-
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
-        for kind in kinds or KINDS:
-            self.say("sync-begin", {"kind": kind})
-            for record in records:
-                if record["kind"] == kind:
-                    self.upsert(record)
-            for record in kept:
-                if record["kind"] == kind:
-                    self.keep(record)
-            self.say("sync-end", {"kind": kind})
 
     def provider_up(self, capabilities: Body | None = None) -> None:
         self.provider.connect()

@@ -29,11 +29,10 @@ def is_sanitized() -> bool:
     return b"__asan_init" in (build_folder() / "translator/sluice-translator").read_bytes()
 
 
-def rancher_provider(runtime: pathlib.Path, folder: pathlib.Path, rancher: RancherStandin, *arguments: str,
-                     environment: dict[str, str] | None = None) -> Daemon:
+def rancher_provider(runtime: pathlib.Path, folder: pathlib.Path, rancher: RancherStandin, *arguments: str) -> Daemon:
     """provider-rancher with its log in `folder`, not started."""
     return Daemon(build_folder() / "provider-rancher/sluice-provider-rancher", ["--runtime-dir", str(runtime), *arguments],
-                  folder / "provider.log", {**rancher.environment, **(environment or {})})
+                  folder / "provider.log", rancher.environment)
 
 
 class ThreeDaemons:
@@ -98,9 +97,9 @@ class Line(ThreeDaemons, Room):
     def balancer(self, ingress: str, namespace: str = "default") -> dict | None:
         return self.rancher.balancer(f"{namespace}-rancherlb-{ingress}")
 
-    def wait_balancer(self, ingress: str, namespace: str = "default", state: str = "active") -> dict:
-        return wait_for(lambda: (lb := self.balancer(ingress, namespace)) and lb["state"] == state and lb,
-                        f"load balancer of {namespace}/{ingress} to be {state}")
+    def wait_balancer(self, ingress: str, namespace: str = "default") -> dict:
+        return wait_for(lambda: (lb := self.balancer(ingress, namespace)) and lb["state"] == "active" and lb,
+                        f"load balancer of {namespace}/{ingress} to be active")
 
     def wait_no_balancer(self, ingress: str, namespace: str = "default") -> None:
         wait_for(lambda: self.balancer(ingress, namespace) is None, f"load balancer of {namespace}/{ingress} to be gone")

@@ -9,8 +9,8 @@ import socket
 import time
 from typing import Any, Callable
 
-from .engine import KINDS, POLICIES, SETTINGS, ProviderView, SourceView, provider_hello
-from .frames import Body, frame, hello, key_of, split
+from .engine import POLICIES, SETTINGS, ProviderView, SourceView, Telling, provider_hello
+from .frames import Body, frame, hello, split
 from .wait import PATIENCE, wait_for
 
 
@@ -120,24 +120,14 @@ def connected(path: pathlib.Path) -> socket.socket | None:
         return None
 
 
-class Watcher(Link):
+class Watcher(Link, Telling):
     def __init__(self, runtime: pathlib.Path, settings: Body | None = None):
         self.view = SourceView()
         super().__init__(runtime / "source.sock", hello("watcher"), self.view.take)
         self.send("settings", {**SETTINGS, **(settings or {})})
 
-    def upsert(self, *records: Body) -> None:
-        for record in records:
-            self.send("upsert", record)
-
-    def delete(self, record: Body) -> None:
-        self.send("delete", key_of(record))
-
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
-        for kind in kinds or KINDS:
-            self.send("sync-begin", {"kind": kind})
-            self.upsert(*(record for record in records if record["kind"] == kind))
-            self.send("sync-end", {"kind": kind})
+    def say(self, kind: str, body: Body) -> None:
+        self.send(kind, body)
 
 
 class Provider(Link):
@@ -152,9 +142,9 @@ class Provider(Link):
     def ids(self, kind: str) -> list[str]:
         return sorted(name for this, name in self.view.objects if this == kind)
 
-    def wait_commit(self, count: int = 1, timeout: float = 20.0) -> None:
-        """Until so many commits have come on this connection."""
-        self.wait(lambda: self.view.commits >= count, f"commit {count}", timeout)
+    def wait_commit(self, timeout: float = 20.0) -> None:
+        """Until the first one on this connection."""
+        self.wait(lambda: self.view.commits > 0, "a commit", timeout)
 
     def report(self, name: str, *ips: str, **more: Any) -> None:
         self.send("lb-status", {"id": name, "rev": self.view.objects["load-balancer", name]["rev"], "state": "applied",

@@ -51,12 +51,9 @@ def certificate(secret: str, pair: Any, namespace: str = "default") -> Object:
             "private_key": pair.key}
 
 
-def simple(name: str, host: str | None = None, path: str = "/foo", service: str = "web", namespace: str = "default",
-           **lb: Any) -> list[Object]:
+def simple(name: str, host: str | None = None, path: str = "/foo", service: str = "web", **lb: Any) -> list[Object]:
     """One Ingress with one rule, and its pool."""
-    owner = f"{namespace}/{name}"
-    return [load_balancer(name, namespace, **lb), virtual_host(owner, host or f"{name}.example.com", (path, f"{namespace}/{service}")),
-            pool(service, namespace)]
+    return [load_balancer(name, **lb), virtual_host(f"default/{name}", host or f"{name}.example.com", (path, f"default/{service}")), pool(service)]
 
 
 class Translator(TranslatorEnd):
