@@ -39,6 +39,7 @@ struct feed {
 	unsigned failures; /* requests in a row without a response */
 	bool may_send;     /* the rows are those of a complete state */
 	bool is_whole;     /* a complete state is being sent */
+	uint64_t written;  /* change_count() when that was written to the file */
 	bool wants_ask;
 	char *trouble;
 	char *disk_trouble;
@@ -101,7 +102,7 @@ static int write_pieces(struct feed *feed, uint64_t serial)
 	return err;
 }
 
-/* Rewrites the file with what is wanted, as the state `serial`. */
+/* The file gets what is wanted, as the state `serial`. */
 static void rewrite(struct feed *feed, uint64_t serial)
 {
 	int err = journal_rewrite_begin(feed->journal);
@@ -119,16 +120,29 @@ static void on_disk_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- batches ---- */
 
-static bool is_dirty(const struct feed *feed)
+static size_t dirty_count(const struct feed *feed)
 {
-	return rows_dirty_count(feed->order.routes) != 0 ||
-	       rows_dirty_count(objects_rows(feed->order.objects)) != 0;
+	return rows_dirty_count(feed->order.routes) +
+	       rows_dirty_count(objects_rows(feed->order.objects));
+}
+
+static uint64_t change_count(const struct feed *feed)
+{
+	return rows_change_count(feed->order.routes) +
+	       rows_change_count(objects_rows(feed->order.objects));
 }
 
 static void forget(struct feed *feed)
 {
 	rows_forget_has(feed->order.routes);
 	rows_forget_has(objects_rows(feed->order.objects));
+}
+
+static void drop_batch(struct feed *feed)
+{
+	if (feed->batch.data != NULL)
+		explicit_bzero(feed->batch.data, feed->batch.cap);
+	buf_shrink(&feed->batch, 0);
 }
 
 static void settle_batch(struct feed *feed)
@@ -138,15 +152,7 @@ static void settle_batch(struct feed *feed)
 	feed->serial = feed->head.serial;
 	if ((feed->head.flags & BATCH_LAST) != 0)
 		feed->is_whole = false;
-	explicit_bzero(feed->batch.data, feed->batch.cap);
-	buf_shrink(&feed->batch, 0);
-}
-
-static void drop_batch(struct feed *feed)
-{
-	if (feed->batch.data != NULL)
-		explicit_bzero(feed->batch.data, feed->batch.cap);
-	buf_shrink(&feed->batch, 0);
+	drop_batch(feed);
 }
 
 /* nginx's state is unknown: everything is sent, and what nginx has besides is removed with the last piece. */
@@ -163,6 +169,7 @@ static void begin_whole(struct feed *feed, uint64_t their_serial)
 	log_event(&EV_STATE_SENT_WHOLE);
 	/* One more than all pieces but the last have: a partial state must never be taken for the file's. */
 	rewrite(feed, feed->serial + 1);
+	feed->written = change_count(feed);
 }
 
 static void on_sent(void *ctx, const struct control_answer *answer);
@@ -196,13 +203,13 @@ static void send_piece(struct feed *feed)
 {
 	bool is_first = feed->head.serial == 0;
 	fill_batch(feed);
-	size_t dirty = rows_dirty_count(feed->order.routes) +
-		       rows_dirty_count(objects_rows(feed->order.objects));
-	bool is_last = rows_in(&feed->batch) >= dirty;
+	bool is_last = rows_in(&feed->batch) >= dirty_count(feed);
+	/* Pieces hold what is wanted when they are sent; if that is not what the file has, its serial must not be the file's. */
+	bool is_filed = feed->written == change_count(feed);
 	feed->head = (struct batch_head){
 		.flags = (is_first ? BATCH_FIRST : 0U) | (is_last ? BATCH_LAST : 0U),
 		.base = feed->serial,
-		.serial = feed->serial + (is_last ? 1 : 0),
+		.serial = feed->serial + (is_last ? (is_filed ? 1 : 2) : 0),
 	};
 	batch_end(&feed->batch, &feed->head);
 	send_batch(feed);
@@ -215,10 +222,10 @@ static void send_change(struct feed *feed)
 		drop_batch(feed);
 		return;
 	}
+	int err = 0;
 	feed->head = (struct batch_head){.base = feed->serial, .serial = feed->serial + 1};
 	batch_end(&feed->batch, &feed->head);
 	/* If the file is behind, or belongs to another state, it is rewritten as a whole later. */
-	int err = 0;
 	if (journal_serial(feed->journal) == feed->serial && !journal_is_behind(feed->journal))
 		err = journal_append(feed->journal, buf_str(&feed->batch), feed->head.serial);
 	if (err != 0 && err != -EBADF)
@@ -292,10 +299,9 @@ static void compare(struct feed *feed, const struct control_answer *answer)
 		send_batch(feed);
 	} else if (answer->serial != feed->serial) {
 		bool is_ours = answer->serial == journal_serial(feed->journal);
+		feed->serial = is_ours ? answer->serial : UNKNOWN;
 		if (feed->may_send)
 			begin_whole(feed, answer->serial);
-		else
-			feed->serial = is_ours ? answer->serial : UNKNOWN;
 	}
 }
 
@@ -342,12 +348,12 @@ static void work(struct feed *feed)
 		begin_whole(feed, 0);
 	if (feed->state == FEED_IDLE && feed->is_whole)
 		send_piece(feed);
-	else if (feed->state == FEED_IDLE && is_dirty(feed))
+	else if (feed->state == FEED_IDLE && dirty_count(feed) != 0)
 		send_change(feed);
-	bool is_other = journal_serial(feed->journal) != feed->serial;
-	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 &&
-		!ev_is_active(&feed->disk_again) &&
-		(is_other || journal_wants_rewrite(feed->journal)))
+	/* Not before: rows that wait to be removed would be missing in the file if they came to be wanted again. */
+	if (feed_is_settled(feed) && feed->serial != 0 && !ev_is_active(&feed->disk_again) &&
+		(journal_serial(feed->journal) != feed->serial ||
+			journal_wants_rewrite(feed->journal)))
 		rewrite(feed, feed->serial);
 	if (feed_is_settled(feed))
 		feed->ops->on_change(feed->ctx);
@@ -381,8 +387,8 @@ void feed_ask(struct feed *feed)
 
 static void mark_all_sent(struct rows *rows)
 {
+	struct row *row;
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		struct row *row;
 		size_t left = rows_dirty_count(rows);
 		/* Each row settles at once. */
 		while (left-- != 0 && (row = rows_first_dirty(rows, (enum row_table)table)) != NULL)
@@ -393,7 +399,7 @@ static void mark_all_sent(struct rows *rows)
 void feed_prepare(struct feed *feed)
 {
 	if (!feed->may_send || feed->state != FEED_DOWN ||
-		(!is_dirty(feed) && journal_serial(feed->journal) == feed->serial &&
+		(dirty_count(feed) == 0 && journal_serial(feed->journal) == feed->serial &&
 			!journal_wants_rewrite(feed->journal)))
 		return;
 	uint64_t serial = journal_serial(feed->journal) + 1;
@@ -424,7 +430,8 @@ void feed_keep(struct feed *feed, bool keeps)
 
 bool feed_is_settled(const struct feed *feed)
 {
-	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole && !is_dirty(feed);
+	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole &&
+	       dirty_count(feed) == 0;
 }
 
 const char *feed_trouble(const struct feed *feed)

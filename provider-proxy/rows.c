@@ -28,6 +28,7 @@ struct rows {
 	struct row_tree tree[ROW_TABLE_COUNT];
 	struct row_list dirty[ROW_TABLE_COUNT];
 	size_t dirty_count;
+	uint64_t change_count;
 	bool is_filed[ROW_TABLE_COUNT];
 };
 
@@ -117,6 +118,7 @@ void rows_want(struct rows *rows, enum row_table table, struct str key, struct s
 		return;
 	free(row->wanted);
 	row->wanted = copy(value);
+	rows->change_count++;
 	settle(rows, row);
 }
 
@@ -141,6 +143,11 @@ void rows_defer(struct rows *rows, struct row *row)
 size_t rows_dirty_count(const struct rows *rows)
 {
 	return rows->dirty_count;
+}
+
+uint64_t rows_change_count(const struct rows *rows)
+{
+	return rows->change_count;
 }
 
 void rows_has(struct rows *rows, struct row *row, struct str value)

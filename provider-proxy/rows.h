@@ -34,6 +34,8 @@ struct row *rows_first_dirty(struct rows *rows, enum row_table table);
 /* Moves a dirty row to the end of the queue. */
 void rows_defer(struct rows *rows, struct row *row);
 size_t rows_dirty_count(const struct rows *rows);
+/* How often a row has come to be wanted otherwise: what was written before it grew may be old. */
+uint64_t rows_change_count(const struct rows *rows);
 
 /* The proxy has this value now; absent: it has no such row. The row may be gone afterwards. */
 void rows_has(struct rows *rows, struct row *row, struct str value);

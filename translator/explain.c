@@ -48,6 +48,14 @@ static void explain_listeners(struct explaining *e, const struct load_balancer *
 			STR("the load balancer has no listener: nothing is served"));
 }
 
+/* See served.h. */
+static bool waits_to_be_served(const struct explaining *e)
+{
+	return !e->is_service && provider_peer_is_up(e->engine->provider) &&
+	       provider_peer_reports_applied(e->engine->provider) && !e->ingress->is_served &&
+	       !e->ingress->is_unserved;
+}
+
 static void explain_status(struct explaining *e)
 {
 	static const char *const words[] = {[LB_STATE_PENDING] = "pending",
@@ -67,6 +75,13 @@ static void explain_status(struct explaining *e)
 		explain_add_problem(e, STR("LoadBalancerPending"),
 			status.message.len != 0 ? status.message
 						: STR("the provider is at work on it"));
+	else if (status.addresses.count != 0 && waits_to_be_served(e))
+		explain_add_problem(e, STR("LoadBalancerPending"),
+			STR("the provider has not applied the last change yet; the Ingress shows "
+			    "no "
+			    "address until it has"));
+	if (waits_to_be_served(e))
+		return;
 	if (!e->is_service && publish_is_on(e->engine->publish) &&
 		!publish_read(e->engine->publish, &status))
 		status.addresses.count = 0;

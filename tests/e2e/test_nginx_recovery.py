@@ -187,6 +187,31 @@ def test_nginx_has_another_state(proxy, pods):
     wait_for(lambda: proxy.answers("a.test") and proxy.reached("a.test") == "two" and proxy.reached("h1.test") == 404, "the new state", PATIENCE)
 
 
+def test_what_changes_while_the_whole_state_is_sent_is_in_the_file(proxy, pods):
+    """It was written to the file before; an nginx that is killed later starts with what was wanted in the end."""
+    names = [f"h{number}.test" for number in range(8000)]
+    state = proxy.state_dir / "state"
+    proxy.apply(*(pool(pod.name, pod) for pod in pods), proxy.balancer())
+    old = state.read_bytes()
+    proxy.apply(*(host(name, ("/", "one")) for name in names))
+    state.write_bytes(old)
+    proxy.kill_proxy()
+    wait_for(lambda: proxy.provider.events("state-sent-whole"), "nginx to be started from the old file", PATIENCE, 0.0005)
+    stopped = proxy.proxies()
+    processes.hold(stopped)
+    try:
+        proxy.send(*(host(name, ("/", "two")) for name in names), proxy.balancer(labels=[{"key": "change", "value": "seen"}]))
+        proxy.commit()
+        wait_for(lambda: proxy.translator.status(LB), "the provider to have the change", PATIENCE)
+    finally:
+        for process in stopped:
+            os.kill(process.pid, signal.SIGCONT)
+    proxy.apply()
+    proxy.kill_proxy()
+    wait_for(lambda: proxy.reached_or_none(names[0]) not in (None, 404), "nginx to be back", PATIENCE)
+    assert [name for name in names[::20] if proxy.reached(name) != "two"] == []
+
+
 def limit_files(proxy: Nginx, size: int) -> None:
     """No file of the provider may grow beyond the size: writing fails as on a full disk."""
     resource.prlimit(proxy.provider.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

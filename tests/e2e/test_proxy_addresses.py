@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from lib.ctl import Ctl
 from lib.local_proxy import PATIENCE, remove_folder
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -18,6 +19,12 @@ MANY = 500
 def ingress(line: ProxyLine, name: str, service: str) -> dict:
     """For NAME.test."""
     return line.cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", service, 80)]}])
+
+
+def pending(line: ProxyLine, name: str) -> list[str]:
+    """Why an Ingress waits, as `sluicectl explain` says it."""
+    answer = Ctl(line).explain(name)
+    return [problem["message"] for problem in answer.get("problems", []) if problem["reason"] == "LoadBalancerPending"]
 
 
 @pytest.mark.parametrize("name", PROXIES)
@@ -38,6 +45,7 @@ def test_no_address_is_shown_before_its_routes_are_served(name, pods):
                 line.cluster.wait_event(broken, "ServiceNotFound", timeout=PATIENCE)
             assert line.cluster.addresses("late") == []
             assert line.cluster.addresses("early") == [line.proxy.address], "what is shown stays"
+            assert pending(line, "late"), "and it is said why the other shows none"
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
