@@ -81,7 +81,7 @@ class RancherStandin(contextlib.AbstractContextManager):
         return self.control("requests", **wanted)
 
     def writes(self) -> list[dict[str, Any]]:
-        """What the provider has asked for that is no reading."""
+        """The requests of the provider that are no GET."""
         return [r for r in self.requests() if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
 
     def traffic_addresses(self, balancer: str) -> list[tuple[str, int]]:
