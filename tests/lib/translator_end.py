@@ -24,7 +24,7 @@ class TranslatorEnd:
     # Life
 
     def listen(self) -> None:
-        """Opens the socket; what is known from before stays."""
+        """Opens the socket. What earlier connections have brought stays."""
         self.path.unlink(missing_ok=True)
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self.path))
