@@ -150,6 +150,9 @@ void balancer_on_news(struct balancer *balancer)
 void balancer_on_change(struct balancer *balancer)
 {
 	balancer->was_settled = balancer->is_settled = false;
+	/* What looked like drift may have been an event from before our own last write: a change is not planned upon that. */
+	if (balancer->is_drift && !balancer->drift_is_read)
+		balancer->must_read = true;
 	balancer->is_drift = balancer->drift_is_read = false;
 	balancer_tell(balancer);
 	if (may_act(balancer))

@@ -78,6 +78,21 @@ def test_defect_1_scale_follows_the_wish(bench):
     assert bench.lb(WEB)["id"] == first
 
 
+def test_a_change_is_not_planned_upon_an_old_event(bench):
+    """Its row says that the scale is back at one already, when it has to be taken back to one."""
+    bench.translator.put(*simple("web", scale=2))
+    wait_for(lambda: len(bench.translator.addresses("default/web") or []) == 2, "two addresses")
+    bench.translator.wait_status("default/web")
+    first = bench.lb(WEB)["id"]
+    bench.rancher.control("set_fields", id=first, fields={"scale": 1})
+    wait_for(lambda: bench.provider.events("balancer-drift"), "the event to arrive")
+    bench.rancher.control("websocket", mode="pings-only")
+    bench.rancher.control("set_fields", id=first, fields={"scale": 2})
+    bench.translator.put(load_balancer("web"))
+    wait_for(lambda: "scale" not in bench.lb(WEB)["description"], "the mark to be without scale")
+    assert bench.lb(WEB)["scale"] == 1
+
+
 def test_defect_16_ports_are_changed_in_place(bench):
     bench.translator.put(*simple("web"))
     bench.translator.wait_status("default/web")
