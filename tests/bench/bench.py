@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark; run it through scripts/bench, which says what the options are."""
+"""The benchmark. Run it through scripts/bench, which explains the options."""
 from __future__ import annotations
 
 import argparse
@@ -41,12 +41,12 @@ PER_INGRESS, MERGED = "per Ingress", "merged"
 RANCHER = {"shared_ports": True, "step_delay": 0.0}
 
 
-# Only when they are named: what `proxies` measures, too, and what needs a program that is no package.
+# What `proxies` measures, too, and what needs a program that is no package: only when they are named.
 NAMED_PARTS = ("certificates", "requests", "peers")
 
 
 class Helper:
-    """A helper process whose lines are collected. It has none of our own outputs, so that nobody waits for it."""
+    """A helper process whose lines are collected. It does not inherit our output, so that nobody who reads that waits for it."""
 
     def __init__(self, arguments: list[object], errors: pathlib.Path, stdin: object = subprocess.DEVNULL):
         with open(errors, "ab") as log:
@@ -60,7 +60,7 @@ class Helper:
             self.lines.append(line.rstrip("\n"))
 
     def starting(self, prefix: str) -> list[str]:
-        """All lines so far that begin so."""
+        """All lines so far that begin with this."""
         return [line for line in list(self.lines) if line.startswith(prefix)]
 
     def stop(self) -> None:
@@ -109,7 +109,7 @@ class Pair:
                       self.folder / f"{path.name}.log")
 
     def start_curl(self, plural: str) -> object:
-        """Its output: the events of a bare watch."""
+        """The output of curl: the events of a bare watch."""
         token = self.kube.token_file.read_text().strip()
         revision = self.kube.bump(0)
         url = f"{self.kube.url}{LISTS[plural]}?watch=true&resourceVersion={revision}&timeoutSeconds=3000"
@@ -159,16 +159,16 @@ class WholeLine:
             self.stack.callback(daemon.stop)
             daemon.start()
         wait_for(lambda: self.watcher.events("ready") and self.provider.events("link-up"), "the line to be up", 300)
-        # Asking for all of them keeps the stand-in from making more.
+        # Each question keeps the stand-in from making more, so the pause grows with their number.
         wait_for(lambda: len(self.rancher.rows("loadBalancerService")) >= count, f"{count} load balancers", 1800,
                  0.5 + count / 1000)
 
     def settle(self) -> None:
-        """Until none of them uses the processor any more."""
+        """Waits until none of the daemons uses the processor any more."""
         settle(lambda: [daemon.pid for daemon in self.daemons.values()])
 
     def writes(self) -> int:
-        """Calls since the counters were set back that are no GET."""
+        """Requests other than GET since the log was last cleared."""
         return sum(entry["method"] != "GET" for entry in self.rancher.requests())
 
     def __enter__(self) -> "WholeLine":
@@ -184,7 +184,7 @@ def measure_latency(count: int, events: int, grouping: str) -> None:
             if plural == "ingresses":
                 pair.kube.wait_streams(2, resource="ingresses", timeout_s=60)
             changes = pair.kube.churn(resource=plural, count=events, interval_ms=5)
-            # Of two changes of one object in a row the first may never be sent.
+            # If one object changes twice in a row, the first change may never be sent.
             wait_for(lambda p=pair, m=mark: len(p.peer.starting(m)) >= changes * 0.9, "the events", 60)
             delays = [(int(provider) - int(curl)) / 1e6
                       for _, curl, provider in (line.split() for line in pair.peer.starting(mark))]
@@ -193,7 +193,7 @@ def measure_latency(count: int, events: int, grouping: str) -> None:
 
 
 def instructions(folder: pathlib.Path, daemon: Daemon, program: str) -> int:
-    """Instructions since the last call: callgrind writes its counters to a file and sets them back."""
+    """Instructions since the last call: callgrind writes its counters to a file and resets them."""
     before = set(folder.glob(f"{program}.callgrind*"))
     subprocess.run(["callgrind_control", "--dump", str(daemon.pid)], check=True, capture_output=True)
     new = wait_for(lambda: set(folder.glob(f"{program}.callgrind*")) - before, f"a dump of {program}", 120)
@@ -218,7 +218,7 @@ def measure_instructions(sizes: list[int], events: int, grouping: str) -> None:
 
 
 def fetch_pages(kube: KubeStandin, folder: pathlib.Path) -> list[str]:
-    """The bytes that the watcher reads, as files."""
+    """Files with the bytes that the watcher reads."""
     token = kube.token_file.read_text().strip()
     files = []
     for plural, path in LISTS.items():
@@ -237,12 +237,12 @@ def fetch_pages(kube: KubeStandin, folder: pathlib.Path) -> list[str]:
 
 
 def last_list_s(kube: KubeStandin) -> float:
-    """When the server had written the last byte of the last list: streaming lists are the initial part of a watch."""
+    """When the server had written the last byte of the last list, which is the initial part of a watch."""
     return max(stream["initial_done_ns"] for stream in kube.streams()) / 1e9
 
 
 def sync_once(count: int) -> tuple[float, float, float]:
-    """Seconds of CPU, of cJSON alone on the same bytes, and from the last byte to the last object."""
+    """Seconds: CPU of our programs, CPU of cJSON alone on the same bytes, and from the last byte to the last object."""
     with Pair(count) as pair:
         serial, objects, at_ns = map(int, pair.peer.starting("commit")[0].split()[1:])
         spent = cpu_s(pair.watcher.pid) + cpu_s(pair.translator.pid)
@@ -256,7 +256,7 @@ def sync_once(count: int) -> tuple[float, float, float]:
 
 
 def measure_sync(count: int) -> None:
-    """The least of several runs: other processes on the machine only ever add."""
+    """The least of several runs, because other processes on the machine can only make it more."""
     spent, parse, handed = (min(column) for column in zip(*(sync_once(count) for _ in range(3))))
     budget("CPU of the initial sync, against cJSON alone", spent / parse, 4, "x", f"{spent:.2f} s, cJSON {parse:.2f} s")
     budget("last byte of the last list to last object", handed * 1000, 1000, " ms")
@@ -271,7 +271,7 @@ def measure_memory(count: int, limit: float) -> None:
 
 
 def measure_rancher(count: int) -> None:
-    """Rancher calls for taking over load balancers that exist, and for one change."""
+    """Requests to Rancher: for taking over existing load balancers, and for one change."""
     with WholeLine(count, agent_interval=1) as line:
         line.settle()
         line.provider.kill()
@@ -292,10 +292,10 @@ def measure_rancher(count: int) -> None:
 
 
 def measure_admin(count: int) -> None:
-    """What sluicectl takes from its start to its end: the median, for what looks at one thing and for whole lists."""
+    """How long sluicectl runs: the median, for commands about one object and for whole lists."""
     with Pair(count, answer=True) as pair, tempfile.TemporaryFile("w+") as out:
         def ask(*arguments: str) -> str:
-            """By a file: a pipe would be as slow as we are at reading it. Without a timeout, for which Python would look only now and then."""
+            """The output goes to a file, because a pipe would be as slow as we read it. There is no timeout: with one Python polls for the end."""
             out.seek(0)
             out.truncate()
             began = time.monotonic()
@@ -305,7 +305,7 @@ def measure_admin(count: int) -> None:
             return out.read()
 
         spent: list[float] = []
-        # Each load balancer has its status, and the watcher has told all Ingresses of their addresses.
+        # Each load balancer has its status, and the watcher has written all addresses into the Ingresses.
         wait_for(lambda: ask("get", "lb").count("applied") == count, "the statuses", 120)
         settle(lambda: [pair.watcher.pid, pair.translator.pid])
         namespace, name = ask("get", "ingress").splitlines()[-1].split()[:2]

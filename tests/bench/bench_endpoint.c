@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For scripts/bench: plays pods, as cheaply as can be, so that what is measured is the proxy.
+ * For scripts/bench: plays the pods at the least possible cost, so that the proxy is what is measured.
  *
  *   bench-endpoint FIRST_ADDRESS COUNT PORT
  *
@@ -21,7 +21,7 @@ enum { HEAD_MAX = 16 * 1024, BACKLOG = 64 };
 
 struct connection {
 	ev_io io;
-	size_t matched; /* bytes of END that the newest bytes end in */
+	size_t matched; /* how many bytes of END the bytes so far end with */
 };
 
 static const char END[] = "\r\n\r\n";

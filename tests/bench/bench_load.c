@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For scripts/bench: asks a proxy at a fixed rate, for one host after the other.
+ * For scripts/bench: sends requests to a proxy at a fixed rate, to one host after the other.
  *
  *   bench-load ADDRESS PORT CONNECTIONS RATE SECONDS < HOSTS
  *
- * HOSTS are lines. Requests are due at fixed times, whatever the answers do; a duration is counted from when its request was due, so that
- * a proxy that is slow for a moment is seen to be. Each connection has one request at a time and is kept open. At the end one line:
+ * HOSTS are lines. Requests are due at fixed times, however late the answers are; a duration is counted from when its request was due, so
+ * that a proxy that pauses is seen to do so. Each connection has one request at a time and is kept open. At the end it prints one line:
  *
  *   good N failed N p50_us N p99_us N
  *
- * A request has failed that was not answered 200 with a Content-Length, or that nobody has answered long after the last was due.
+ * A request has failed if its answer was not 200 with a Content-Length, or if it had none long after the last request was due.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -61,7 +61,7 @@ static void read_hosts(void)
 
 static void on_answer(struct ev_loop *loop, ev_io *io, int events);
 
-/* Waits for the connection: it is made before the measurement, or after a failure. */
+/* Blocks, which does no harm: connections are made before the measurement, or after a failure. */
 static void connect_to_proxy(struct ev_loop *loop, struct connection *connection)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

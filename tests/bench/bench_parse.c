@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For scripts/bench: parses each file with cJSON alone, as the yardstick of what reading an API server's lists must cost at
- * least. Prints the seconds of CPU it took.
+ * For scripts/bench: parses each file with cJSON alone, to show the least that reading an API server's lists can cost. Prints the
+ * seconds of CPU that it took.
  *
  *   bench-parse FILE...
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For scripts/bench: plays the provider of a translator and at the same time reads what a `curl` watch of the API server prints, and
- * stamps both with one clock in one loop. Every change that the benchmark makes carries a mark, "change-<number>" in a path or
+ * For scripts/bench: plays the provider of a translator, and at the same time reads what a `curl` watch of the API server prints; it
+ * times both with one clock in one loop. Every change that the benchmark makes carries a mark, "change-<number>" in a path or
  * 10.x.y.z as an endpoint's address; a line `<mark> <curl ns> <provider ns>` is printed when both have been seen.
  *
  *   bench-peer RUNTIME_DIR [--answer] [--merged] < output of curl
@@ -67,7 +67,7 @@ static void see(struct str text, bool by_curl)
 			mark->provider_ns);
 }
 
-/* Each "10.x.y.z" and "bench-N" that stands between quotes or slashes. */
+/* Notes each mark in a line of curl's. */
 static void scan_line(struct str line)
 {
 	for (size_t at = 0; at < line.len; at++) {
@@ -134,7 +134,7 @@ static void see_host(struct link *link, const struct message *message)
 	}
 }
 
-/* Load balancers that are still to be called applied, the first one at `next`. */
+/* Load balancers whose status is still to be sent, from `due_next` on. */
 struct due {
 	char *id;
 	uint64_t rev;

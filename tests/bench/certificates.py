@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What certificates cost: scripts/bench certificates.
 
-The translator checks each of them at a start; what it takes is measured against plain base64 of the same bytes, which any reader of PEM has to do. nginx shows
-each in full TLS handshakes; what its workers take is measured against handshakes for one and the same name.
+At a start the translator checks each of them; its CPU time is compared with that of decoding the base64 in them, which any reader of PEM has to
+do. nginx shows each in full TLS handshakes; the CPU time of its workers is compared with that of handshakes for a single name.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lib.raw_http import dial
 from report import budget, cpu_s, figure
 
 BUILD = build_folder()
-ROUNDS = 3  # the least of them counts: other processes on the machine only ever add
+ROUNDS = 3  # the least of them counts, because other processes can only make it more
 CLASS = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "sluice"},
          "spec": {"controller": "sluice.io/ingress-controller"}}
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
@@ -37,7 +37,7 @@ def name_of(index: int) -> str:
 
 
 def make_pairs(count: int) -> list[Pair]:
-    """Certificates of P-256, each with that of its issuer behind it."""
+    """P-256 certificates, each followed by its issuer's."""
     authority = Authority("bench")
     pairs = [authority.sign(name_of(index)) for index in range(count)]
     return [Pair(pair.pem + authority.pem, pair.key, pair.der) for pair in pairs]
@@ -47,7 +47,7 @@ def make_pairs(count: int) -> list[Pair]:
 
 
 def manifests(pairs: list[Pair], has_tls: bool) -> bytes:
-    """For each pair an Ingress, with and without the Secret."""
+    """An Ingress for each pair; with `has_tls` also its Secret."""
     backend = {"service": {"name": "web", "port": {"number": 80}}}
     objects: list[dict] = [CLASS, SERVICE]
     for index, pair in enumerate(pairs):
@@ -62,7 +62,7 @@ def manifests(pairs: list[Pair], has_tls: bool) -> bytes:
 
 
 def translate_s(folder: pathlib.Path, frames: bytes, certificates: int) -> float:
-    """Seconds of CPU for the whole state."""
+    """Seconds of CPU in which the translator handles all of it."""
     least = float("inf")
     for _ in range(ROUNDS):
         before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
@@ -73,7 +73,7 @@ def translate_s(folder: pathlib.Path, frames: bytes, certificates: int) -> float
 
 
 def decode_s(pairs: list[Pair]) -> float:
-    """Seconds of CPU for the base64 in them."""
+    """Seconds of CPU for decoding the base64 in them."""
     bodies = [body for pair in pairs for body in re.findall(rb"-----\n([^-]+)-----END", pair.pem + pair.key)]
     least = float("inf")
     for _ in range(ROUNDS):
@@ -107,7 +107,7 @@ def measure_nginx(pairs: list[Pair]) -> None:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with Backend("pod") as pod, proxy_class("nginx")() as proxy:
         def shake(index: int) -> None:
-            """Without resumption: each has a session of its own."""
+            """A handshake with a session of its own: none is resumed."""
             with context.wrap_socket(dial(proxy.address, proxy.https), server_hostname=name_of(index)) as link:
                 assert link.getpeercert(True) == pairs[index].der, f"{name_of(index)}: another certificate"
 
@@ -124,7 +124,7 @@ def measure_nginx(pairs: list[Pair]) -> None:
         workers = proxy.workers()
         each = list(range(len(pairs)))
         figure(f"nginx, handshake, {len(pairs):,} certificates, first time", shakes_ms(each), " ms", "CPU of the workers")
-        # Until each worker has met nearly all of them.
+        # So often that each worker has seen nearly all of them.
         for _ in range(3 * len(workers)):
             shakes_ms(each)
         in_turn = min(shakes_ms(each) for _ in range(ROUNDS))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole line takes with a proxy on this machine at its end: scripts/bench line.
+"""How fast the whole line is with a proxy on this machine, and what it needs: scripts/bench line.
 
 The API server is the stand-in; kubectl, our programs and the proxy are the real ones. Pods are servers of this process, so that every route
-can be asked for. No figure has a budget but the failed requests.
+can be tried. Only failed requests have a budget.
 """
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SIZES = (100, 1000, 5000)
 SAMPLES = 100  # applied Ingresses at each size
 PATIENCE_S = 900.0  # for thousands of objects on a busy machine
 PODS = 4
-SERVICES = 32  # that change while clients keep asking; so many that pools come and go with the routes that lead to them
+SERVICES = 32  # that change while clients keep sending requests; so many that pools come and go with the routes that lead to them
 HOSTS = 40  # that come and go meanwhile
 
 
 class Client:
-    """One connection to the proxy, made anew when it ends."""
+    """A client with one connection to the proxy, which is made anew when it ends."""
 
     def __init__(self, address: str, port: int):
         self._where = (address, port)
@@ -49,7 +49,7 @@ class Client:
         except OSError:
             self.close()
             return 0, b""
-        if (answer.header("Connection") or "").lower() == "close":
+        if answer.headers.get("connection", "").lower() == "close":
             self.close()
         return answer.status, answer.body
 
@@ -77,14 +77,14 @@ class Routes:
         return f"app-{index:05d}.bench-{index % 10}.example.org"
 
     def grow(self, count: int) -> None:
-        """Until there are so many Ingresses, each with a Service and two endpoints, all of them served, and nothing moves."""
+        """Adds Ingresses up to `count`, each with a Service and two endpoints; waits until all are served and the line is idle."""
         self.kube.bulk(first=self.count, count=count - self.count, seed=count, addresses=self.addresses)
         self.count = count
         self.prove(range(count))
         self.settle()
 
     def prove(self, indices: Any) -> float:
-        """Asks for all of these until each was served; when the last one was that had to be asked for more than once."""
+        """Repeats requests to these Ingresses until each has been served. Returns when the last retried one was."""
         at = time.monotonic()
         open_ones = [index for index in indices if self.client.status(self.host(index)) != 200]
 
@@ -149,7 +149,7 @@ class Bench(Routes):
     # Measurements
 
     def apply_once(self, name: str) -> tuple[float, float]:
-        """Milliseconds to the first 200 for a new Ingress: since kubectl was started, and since the API server had accepted it."""
+        """Milliseconds until the first 200 for a new Ingress: from the start of kubectl, and from when the API server had accepted it."""
         for obj in (self.cluster.service(name), self.cluster.slice(name, [self.pods[0].ip])):
             self.kube.api.create(obj)
         ingress = self.cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", name, 80)]}])
@@ -180,7 +180,7 @@ class Bench(Routes):
                 figure(f"{self.name}: {since} to first 200, {self.count:,} there, {label}", percentile(list(values), share), " ms", detail)
 
     def measure_cold_start(self) -> None:
-        """Everything is started but the API server, with nothing on the disk."""
+        """All but the API server is started anew, with nothing on the disk."""
         for daemon in self.line.daemons():
             daemon.kill()
         self.proxy.kill_proxy()
@@ -224,8 +224,8 @@ class Bench(Routes):
 
 
 class Changes:
-    """Changes at random of endpoints, paths, certificates, and Ingresses that come and go; the hosts that clients ask for always have a
-    living endpoint."""
+    """Random changes of endpoints, paths and certificates, and Ingresses that come and go. The hosts that clients use always have a living
+    endpoint."""
 
     def __init__(self, bench: Bench):
         self.bench, self.cluster, self.kube = bench, bench.cluster, bench.kube
@@ -277,7 +277,7 @@ class Changes:
         self.kube.put_object("ingresses", self.cluster.ingress(name, [rule]))
 
     def wait_settled(self) -> None:
-        """Until each host is served by what was wanted last, and those that went are served no more."""
+        """Waits until each host is served by its last Service, and removed ones are no longer served."""
         for number in range(HOSTS):
             wanted = self.routes.get(f"come-{number}")
             names = {pod.name for pod in self.members[wanted]} if wanted else {404}
@@ -290,7 +290,7 @@ class Changes:
 
 
 def measure(name: str, count: int, changes: int) -> None:
-    """All figures of one proxy, with up to `count` Ingresses."""
+    """All measurements of one proxy, with up to `count` Ingresses."""
     with Bench(name) as bench:
         for size in sorted({size for size in SIZES if size < count} | {count}):
             bench.grow(size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the proxies themselves cost, each figure beside its limit: scripts/bench proxies.
+"""What the proxies themselves cost, with a limit for each figure: scripts/bench proxies.
 
-Providers are measured alone, with a translator of the tests behind them, and at two sizes at the same time, so that a noisy machine hits both
-alike. Starts and times to the first answer are those of the whole line.
+Providers are measured alone, with the tests' translator behind them, and at two sizes at the same time, so that a noisy machine affects both
+alike. Starts and times to the first answer are measured on the whole line.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = 100
 LONG = 50_000
 CHANGES = 900
 RATE = 90  # changes a second
-IDLE_S = 5.0  # for what a process takes anyway
+IDLE_S = 5.0  # to measure what a process uses when nothing changes
 SAMPLES = 200
 KB_OF_INGRESS = {"haproxy": 12, "nginx": 2}  # kB
 START_S = {"haproxy": 2.5, "nginx": 2}
@@ -31,7 +31,7 @@ LONG_MB, LONG_START_S = 600, 15
 
 
 class Sized:
-    """A provider and its proxy with so many Ingresses, each with two endpoints of its own, of which none is ever asked."""
+    """A provider and its proxy with `count` Ingresses, each with two endpoints of its own, which never get a request."""
 
     def __init__(self, name: str, count: int):
         self.proxy: LocalProxy = proxy_class(name)()
@@ -52,7 +52,7 @@ class Sized:
         return f"app-{number:05d}.bench.example.org"
 
     def pool(self, number: int, last: int = 1) -> dict:
-        """Of two endpoints; `last` tells one form of it from another."""
+        """A pool with two endpoints, whose second one depends on `last`."""
         return pool(f"pool-{number}", (self.ips[number], 8000), (self.ips[number], 8000 + last))
 
     def grow(self, count: int) -> None:
@@ -70,7 +70,8 @@ class Sized:
         return [process.pid for process in self.proxy.proxies()]
 
     def memory_kb(self) -> float:
-        """Once old processes are gone and nothing grows any more. The proportional part moves with others' processes, too; what is resident does not."""
+        """Proportional memory, once old processes have ended and nothing grows any more. That is seen from resident memory, because other processes
+        change the proportional one."""
         last = [0.0, time.monotonic()]
 
         def rests() -> bool:
@@ -92,7 +93,7 @@ class Sized:
 
 
 class Cost:
-    """Microseconds of CPU for each change, without those that the processes take anyway."""
+    """Measures microseconds of CPU for each change, without what the processes use when nothing changes."""
 
     def __init__(self, pids: Callable[[], list[int]]):
         self.pids = pids
@@ -111,7 +112,7 @@ class Cost:
 
 
 def pace(turns: int, rate: float) -> Iterator[int]:
-    """One after the other, so many a second."""
+    """Yields the numbers of the turns, `rate` a second."""
     start = time.monotonic()
     for turn in range(turns):
         time.sleep(max(0.0, start + turn / rate - time.monotonic()))
@@ -119,7 +120,7 @@ def pace(turns: int, rate: float) -> Iterator[int]:
 
 
 def costs(sizes: list[Sized], pids: Callable[[Sized], list[int]], change: Callable[[Sized, int], None]) -> list[float]:
-    """What the same changes cost at each size, in turn."""
+    """What the same changes cost at each size; each change is made at all sizes in turn."""
     meters = [Cost(lambda size=size: pids(size)) for size in sizes]
     time.sleep(IDLE_S)
     for meter in meters:
@@ -145,7 +146,7 @@ def measure_sizes(name: str, count: int) -> None:
 
 
 def first_answer_ms(bench: Bench, name: str) -> float:
-    """From the moment when the API server has accepted the first endpoint of a Service to the first answer."""
+    """Milliseconds from when the API server has accepted the first endpoint of a Service to the first answer."""
     mark = bench.kube.mark()
     bench.kube.api.create(bench.cluster.slice(name, [bench.pods[0].ip]))
     wait_for(lambda: bench.client.status(f"{name}.test") == 200, f"{name}.test to be served", PATIENCE_S, 0.0001)
@@ -167,7 +168,7 @@ def measure_first_answer(bench: Bench) -> None:
 
 
 def start_anew(bench: Bench) -> tuple[float, str, str]:
-    """The provider and its proxy, with nothing on the disk."""
+    """Starts the provider and its proxy anew, with nothing on the disk."""
     bench.line.provider.kill()
     bench.proxy.kill_supervisor()
     bench.proxy.kill_proxy()
@@ -194,7 +195,7 @@ def measure_long(name: str) -> None:
 
 
 def measure(names: list[str], count: int, is_long: bool) -> None:
-    """The table of each of these proxies, at so many Ingresses."""
+    """All measurements of these proxies, with `count` Ingresses."""
     pairs = certificates.make_pairs(min(count, 5000))
     certificates.measure_translator(pairs)
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the benchmark, and what a process has used."""
+"""The table of the benchmark, and what processes use."""
 from __future__ import annotations
 
 import contextlib
@@ -16,7 +16,7 @@ def _number(value: float, unit: str) -> str:
 
 
 class Budget(NamedTuple):
-    """One line of the table. Less is better; what is measured may be as much as the limit. Without a limit it is a figure and no more."""
+    """One line of the table: met if what was measured is not above the limit. Without a limit it is only shown."""
 
     name: str
     measured: float
@@ -106,7 +106,7 @@ def pss_mb(pid: int) -> float:
 
 
 def settle(pids: Callable[[], Iterable[int]]) -> None:
-    """Until none of them uses the processor any more. They may change meanwhile."""
+    """Waits until none of them uses the processor any more; which processes they are may change meanwhile."""
     last = [0.0, time.monotonic()]
 
     def rests() -> bool:
@@ -114,7 +114,7 @@ def settle(pids: Callable[[], Iterable[int]]) -> None:
         for pid in pids():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 now += cpu_s(pid)
-        if abs(now - last[0]) > 0.02:  # more than giving memory back takes
+        if abs(now - last[0]) > 0.02:  # more than returning memory to the system takes
             last[:] = [now, time.monotonic()]
         return time.monotonic() - last[1] > 5.0
 

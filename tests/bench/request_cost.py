@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request costs the proxy as we configure it, beside the same proxy with one route written by hand: scripts/bench requests.
+"""What a request costs a proxy as we configure it, compared with the same proxy with one hand-written route: scripts/bench requests.
 
-Both are asked at the same time and at the same fixed rate, so that a noisy machine hits both alike.
+Both get requests at the same time and at the same fixed rate, so that a noisy machine affects both alike.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS = 9
 CONNECTIONS = 32
 RATE = 1000  # requests a second to each, which a slow machine can do
 SECONDS = 2
-WARM_SECONDS = 5  # of requests that do not count: connections to all endpoints are made
+WARM_SECONDS = 5  # of requests that do not count, in which connections to all endpoints are made
 ENDPOINT_PORT = 8080
 LIMIT, LIMIT_TURN = 1.15, 1.25
 
@@ -66,7 +66,7 @@ class Bare:
 
 
 def addresses(count: int) -> list[str]:
-    """So many in a row that no other run on this machine is likely to have."""
+    """`count` consecutive addresses that no other run on this machine is likely to use."""
     first = (127 << 24) + ((100 + os.getpid() % 100) << 16) + 1
     return [".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)) for number in range(first, first + count)]
 
@@ -85,7 +85,7 @@ def endpoints(ips: list[str]) -> Iterable[None]:
 
 
 class Asked:
-    """Requests on their way to a proxy, and the processor time that it takes meanwhile."""
+    """Requests under way to a proxy, and the processor time that it uses for them."""
 
     def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]]):
         self._pids, self._before = pids, used_ns(pids())
@@ -95,7 +95,7 @@ class Asked:
         self._load.stdin.close()
 
     def cost_us(self) -> float:
-        """Waits for the last answer. Microseconds a request."""
+        """Waits for the last answer. Returns microseconds of CPU a request."""
         words = self._load.stdout.read().split()
         self._load.stdout.close()
         if self._load.wait() != 0:
@@ -107,12 +107,12 @@ class Asked:
 
 
 def own_pids(proxy: LocalProxy, bare: Bare) -> list[int]:
-    """Of our proxy; the bare one has its folder within ours and would be counted, too."""
+    """The processes of our proxy, without the bare one's: its folder is inside ours, so proxies() finds it, too."""
     return [process.pid for process in proxy.proxies() if process.pid not in bare.pids()]
 
 
 def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str) -> tuple[float, str]:
-    """The median of the rounds: ours against the bare one."""
+    """Our cost divided by the bare proxy's: the median of the rounds."""
     def ours(seconds: float) -> Asked:
         return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare))
 
@@ -126,7 +126,7 @@ def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str) -
 
 
 def measure(name: str, count: int) -> None:
-    """With one route and with `count`, each with an endpoint of its own."""
+    """The ratio with one route and with `count` routes, each with an endpoint of its own."""
     names = [f"app-{number:05d}.bench.example.org" for number in range(count)]
     ips = addresses(count)
     with endpoints(ips), proxy_class(name)() as proxy:

@@ -131,7 +131,7 @@ INVALID = {
     "frame-of-four-gigabytes": r"a frame of 4294967295 bytes",
     "control-characters": r"\\x1b\[2J\\x1b\]0;title\\x07\\r\\n\\u202e",
     "endless": r"more than 200000 messages on one connection",
-    "stops-reading": r"has not read what was sent within 3 s",
+    "stops-reading": r"has not read what was sent within 10 s",
     "crashes": r"ended by signal 11 \(Segmentation fault\)",
 }
 
@@ -231,7 +231,7 @@ def test_each_check_finds_a_fault():
 @pytest.mark.parametrize("name", INVALID)
 def test_what_is_invalid_is_named_and_harms_nobody(name):
     only = "takes-a-frame-of-the-greatest-size" if name == "stops-reading" else "applies-a-snapshot"
-    done = run("--timeout", "3" if name == "stops-reading" else "20", "--only", only, "tests/conformance/broken.py", name, "192.0.2.7")
+    done = run("--timeout", "10" if name == "stops-reading" else "90", "--only", only, "tests/conformance/broken.py", name, "192.0.2.7")
     assert done.returncode == 1 and not done.stderr, f"{done.stdout}{done.stderr}"
     assert re.search(INVALID[name], done.stdout), done.stdout
     assert all(c.isprintable() or c == "\n" for c in done.stdout)

@@ -194,8 +194,7 @@ def trouble(line, fault: Callable[[Line], None]) -> Iterator[None]:
 
 def our_writes(line) -> list[tuple[str, str, bool]]:
     """Method, name, and whether a fault may have kept the answer."""
-    return [(r["method"], r["name"], r["fault"] is not None) for r in line.rancher.requests()
-            if r["method"] != "GET" and r["changed"] is not None and "provider" in (r["user_agent"] or "")]
+    return [(r["method"], r["name"], r["fault"] is not None) for r in line.rancher.writes() if r["changed"] is not None]
 
 
 def possible(name: str) -> object:

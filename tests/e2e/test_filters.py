@@ -14,6 +14,7 @@ import msgpack
 import pytest
 
 from lib.certs import Authority, Pair, self_signed
+from lib.frames import frame, frames
 from lib.line import build_folder
 
 INGRESS = """apiVersion: networking.k8s.io/v1
@@ -36,21 +37,6 @@ spec: {rules: 7}
 def run(program: str, *arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     folder = program.removeprefix("sluice-")
     return subprocess.run([build_folder() / folder / program, *map(str, arguments)], input=given, capture_output=True, timeout=60, check=False)
-
-
-def frames(data: bytes) -> list[tuple[str, dict]]:
-    found = []
-    while data:
-        [length] = struct.unpack(">I", data[:4])
-        kind, body = msgpack.unpackb(data[4:4 + length], raw=False)
-        found.append((kind, body))
-        data = data[4 + length:]
-    return found
-
-
-def frame(kind: str, body: dict) -> bytes:
-    payload = msgpack.packb([kind, body], use_bin_type=True)
-    return struct.pack(">I", len(payload)) + payload
 
 
 def watch(*texts: str, arguments: tuple[object, ...] = ()) -> bytes:

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from lib.balancer_services import balancer_service, balancer_slice, finalizers, shown
+from lib.balancer_services import balancer_service, balancer_slice, finalizers
 from lib.line import DAEMONS
 from lib.traffic import request
 from lib.wait import wait_for
@@ -39,7 +39,7 @@ def test_the_life_of_a_service(line, namespace, backends, victim):
     with step():
         cluster.apply(balancer_service(cluster, "db", 5432), balancer_slice(cluster, "db", [pod.ip], 1))
     wait_for(lambda: reached(line, balancer, 5432) == "db", "the first port")
-    wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
+    wait_for(lambda: cluster.addresses("db", "service"), "addresses of the Service")
     with step():
         cluster.apply(balancer_service(cluster, "db", 5432, 5433), balancer_slice(cluster, "db", [pod.ip], 2))
     wait_for(lambda: reached(line, balancer, 5433) == "db", "the second port")
@@ -55,7 +55,7 @@ def test_a_service_that_becomes_another_type(line, namespace, backends):
     pod = backends("db")
     cluster.apply(balancer_service(cluster, "db", 5434), balancer_slice(cluster, "db", [pod.ip], 1))
     wait_for(lambda: reached(line, balancer, 5434) == "db", "the port")
-    wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
+    wait_for(lambda: cluster.addresses("db", "service"), "addresses of the Service")
     cluster.kubectl("patch", "service", "db", "--type=merge", "-p", '{"spec": {"type": "ClusterIP", "loadBalancerClass": null}}')
     wait_for(lambda: line.rancher.balancer(balancer) is None, "the load balancer to be gone")
-    wait_for(lambda: not shown(cluster, "db") and not finalizers(cluster, "db"), "neither addresses nor our finalizer")
+    wait_for(lambda: not cluster.addresses("db", "service") and not finalizers(cluster, "db"), "neither addresses nor our finalizer")

@@ -7,13 +7,12 @@ import pathlib
 import socket
 import struct
 
-import msgpack
 import pytest
 
 from lib.daemon import Daemon
+from lib.frames import frame, frames, hello
 from lib.line import build_folder
-from lib.links import connected, hello
-from lib.sourcelink import frame
+from lib.links import connected
 from lib.wait import wait_for
 
 SETTINGS = frame("settings", {"kinds": ["ingress"]})
@@ -75,15 +74,11 @@ def rows(end: str) -> list[tuple[str, bytes, str]]:
 def last_words(peer: socket.socket) -> str:
     """The reason in the bye with which the other end closes."""
     peer.settimeout(60)
-    unpacker, data = None, b""
+    data = b""
     while piece := peer.recv(65536):
         data += piece
-    reason = ""
-    while len(data) >= 4:
-        length = struct.unpack(">I", data[:4])[0]
-        unpacker, data = msgpack.unpackb(data[4:4 + length]), data[4 + length:]
-        reason = unpacker[1]["reason"] if unpacker[0] == "bye" else ""
-    return reason
+    kind, body = frames(data)[-1]
+    return body["reason"] if kind == "bye" else ""
 
 
 @pytest.fixture(name="translator")

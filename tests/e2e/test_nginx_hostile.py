@@ -100,7 +100,7 @@ def test_hostile_text_in_every_field(proxy):
             assert link.recv(10) == b"tcp\n"
         notices = proxy.translator.status(LB)["notices"]
         assert {"PathRefused", "SourceRangeRefused"} <= {item["reason"] for item in notices}
-        assert not proxy.complaints()
+        assert not proxy.provider.complaints()
 
 
 REFUSING = """#!/bin/sh

@@ -8,7 +8,7 @@ import contextlib
 import pytest
 
 from lib.backend import Backend
-from lib.balancer_services import CLEANUP, balancer_service, balancer_slice, finalizers, shown
+from lib.balancer_services import CLEANUP, balancer_service, balancer_slice, finalizers
 from lib.line import DAEMONS
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
@@ -74,7 +74,7 @@ def test_the_life_of_a_service(line, pods, ports, victim):
     with without(line, victim):
         cluster.apply(balancer_service(cluster, "db", one), balancer_slice(cluster, "db", [old.ip], 1))
     wait_for(lambda: reached(line, one) == "old", "the first port", PATIENCE)
-    wait_for(lambda: shown(cluster, "db") == [line.proxy.address], "the address of the Service", PATIENCE)
+    wait_for(lambda: cluster.addresses("db", "service") == [line.proxy.address], "the address of the Service", PATIENCE)
     assert finalizers(cluster, "db") == [CLEANUP]
     # A connection that is open goes on through everything but its proxy's death.
     with contextlib.closing(dial(line.proxy.address, one)) as link:
@@ -98,7 +98,7 @@ def test_the_life_of_a_service(line, pods, ports, victim):
 def test_a_service_is_held_while_its_listener_stands(line, pods, ports):
     cluster = line.cluster
     cluster.apply(balancer_service(cluster, "db", ports[0]), balancer_slice(cluster, "db", [pods("db").ip], 1))
-    wait_for(lambda: reached(line, ports[0]) == "db" and shown(cluster, "db"), "the port and the address", PATIENCE)
+    wait_for(lambda: reached(line, ports[0]) == "db" and cluster.addresses("db", "service"), "the port and the address", PATIENCE)
     line.provider.kill()
     cluster.kubectl("delete", "service", "db", "--wait=false")
     lines = len(line.translator.lines)
@@ -114,9 +114,9 @@ def test_a_service_is_held_while_its_listener_stands(line, pods, ports):
 def test_a_service_that_becomes_another_type(line, pods, ports):
     cluster = line.cluster
     cluster.apply(balancer_service(cluster, "db", ports[0]), balancer_slice(cluster, "db", [pods("db").ip], 1))
-    wait_for(lambda: reached(line, ports[0]) == "db" and shown(cluster, "db"), "the port and the address", PATIENCE)
+    wait_for(lambda: reached(line, ports[0]) == "db" and cluster.addresses("db", "service"), "the port and the address", PATIENCE)
     cluster.patch("service", "db", {"spec": {"type": "ClusterIP", "loadBalancerClass": None}})
-    wait_for(lambda: not shown(cluster, "db") and not finalizers(cluster, "db"), "neither addresses nor our finalizer", PATIENCE)
+    wait_for(lambda: not cluster.addresses("db", "service") and not finalizers(cluster, "db"), "neither addresses nor our finalizer", PATIENCE)
     wait_for(lambda: is_refused(line, ports[0]), "its listener to be gone", PATIENCE)
     cluster.delete("service", "db")
     cluster.delete("endpointslice", "db-a")

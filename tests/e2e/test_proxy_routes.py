@@ -8,11 +8,12 @@ import re
 
 import pytest
 
+from lib.answer import Answer
 from lib.backend import Backend
 from lib.certs import self_signed
 from lib.local_proxy import certificate, host, pool, rule_of
 from lib.proxies import PROXIES, proxy_class
-from lib.raw_http import RawAnswer, exchange
+from lib.raw_http import exchange
 
 CASES = json.loads((pathlib.Path(__file__).resolve().parents[1] / "cases/routes.json").read_text())
 CLIENT = "127.0.0.9"
@@ -86,11 +87,11 @@ def title(row: dict) -> str:
     return re.sub(r"[^!-~]+", "-", words.replace("[", "(").replace("]", ")"))[:80]
 
 
-def check_answer(row: dict, name: str, answer: RawAnswer) -> None:
+def check_answer(row: dict, name: str, answer: Answer) -> None:
     allowed = row.get(name, row.get("status", 200))
     assert answer.status in (allowed if isinstance(allowed, list) else [allowed]), f"{answer.status} {answer.body[:300]!r}"
     if "reaches" in row and answer.status == 200:
-        assert answer.header("X-Backend") == row["reaches"]
+        assert answer.headers.get("x-backend") == row["reaches"]
 
 
 def check_seen(row: dict, seen: dict, port: int) -> None:
@@ -130,7 +131,7 @@ def test_case(row, name, tables):
     port = proxy.https if row.get("tls") else proxy.http
     answer = exchange(proxy.address, port, bytes_of(row), tls=row.get("tls", False), sni=row.get("sni"), source=CLIENT)
     check_answer(row, name, answer)
-    if answer.header("X-Backend") and answer.body:
+    if answer.headers.get("x-backend") and answer.body:
         check_seen(row, answer.json, port)
     assert not proxy.is_dead()
 

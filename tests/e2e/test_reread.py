@@ -2,30 +2,65 @@
 """SIGHUP: the files that options name are read again while everything goes on; see tests/watcher/test_reread.py for the watcher's."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import re
 import signal
+import socket
+import ssl
 import subprocess
 from typing import Any
 
 import pytest
 
 from lib.backend import Backend
-from lib.certs import Authority, self_signed
+from lib.certs import Authority, Pair, self_signed
 from lib.daemon import Daemon
+from lib.forwarder import Forwarder
 from lib.line import build_folder
 from lib.local_proxy import certificate, host, pool
 from lib.provider_bench import Bench
 from lib.provider_link import simple
 from lib.proxies import PROXIES, proxy_class
-from lib.forwarder import TlsGate
 from lib.traffic import Traffic
 from lib.wait import wait_for
 
 OF_FILTERS = {"manifests", "records", "places", "hello", "reports"}  # files of a program that ends when it has read them
 PROGRAMS = ["watcher/sluice-watcher", "translator/sluice-translator",
             *(f"provider-{name}/sluice-provider-{name}" for name in ("rancher", "haproxy", "nginx"))]
+
+
+class TlsGate(Forwarder, contextlib.AbstractContextManager):
+    """TLS before a plain server; what it shows may be changed for all clients that have not yet begun to speak. Use it as a context
+    manager. `clients` are the common names that were shown, oldest first; "" for nobody."""
+
+    def __init__(self, port: int, pair: Pair, clients_of: bytes):
+        self.clients_of = clients_of
+        self.clients: list[str] = []
+        self.show(pair)
+        super().__init__(port)
+
+    def show(self, pair: Pair) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        pair.load_into(context)
+        context.load_verify_locations(cadata=self.clients_of.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.sni_callback = self._choose
+        self.context = context
+
+    def _choose(self, tls: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext) -> None:
+        """What is shown when the client has spoken, not when its connection was accepted: by then its side may trust others."""
+        tls.context = self.context
+
+    def opened(self, near: socket.socket) -> socket.socket:
+        tls = self.context.wrap_socket(near, server_side=True)
+        shown = dict(pair[0] for pair in (tls.getpeercert() or {}).get("subject", ()))
+        self.clients.append(shown.get("commonName", ""))
+        return tls
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 def hang_up(daemon: Daemon, event: str | None = None, *words: str) -> None:
@@ -79,7 +114,7 @@ def gate(tmp_path):
         for name, content in (("access", bench.rancher.access_key.encode()), ("secret", bench.rancher.secret_key.encode()),
                               ("ca.pem", ours.pem), ("cert.pem", me.pem), ("key.pem", me.key)):
             files[name].write_bytes(content)
-        with TlsGate(int(bench.rancher.url.split(":")[2].split("/")[0]), tmp_path, ours.sign("rancher.test"), clients.pem) as running:
+        with TlsGate(int(bench.rancher.url.split(":")[2].split("/")[0]), ours.sign("rancher.test"), clients.pem) as running:
             environment = bench.provider.environment
             environment["CATTLE_URL"] = f"https://127.0.0.1:{running.port}/v2-beta"
             del environment["CATTLE_ACCESS_KEY"], environment["CATTLE_SECRET_KEY"]

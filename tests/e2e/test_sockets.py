@@ -14,11 +14,11 @@ import tempfile
 import pytest
 
 from lib.daemon import Daemon
+from lib.frames import frame, hello
 from lib.line import build_folder
-from lib.links import LinkClosed, Watcher, connected, hello
+from lib.links import LinkClosed, Watcher, connected
 from lib.provider_bench import Bench
 from lib.provider_link import pool, simple, virtual_host
-from lib.sourcelink import frame
 from lib.traffic import Traffic
 from lib.wait import wait_for
 from lib.web import HOST, change

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a golden case of the translator leads to, as short as people want to read it: what follows from the rest of the line, or is so in almost
-every case, is left out, and `null` stands where it is missing. No two results look alike: each omission has one meaning only.
+"""The result of a golden case of the translator, short enough to be read: what follows from the rest of the line, or is usual, is left out; if
+a usual member is missing, it is shown as `null`, or as `false` if it is usually true. Each omission has only one meaning, so different
+results never look alike. Usual are:
 
  load-balancers  of class rancher, owned by the object after which they are named, with one listener: HTTP on port 80
  virtual-hosts   rules match by prefix and are those of the Ingress after which the load balancer is named
  pools           of the Service and port after which they are named, which has a selector; an endpoint that is ready is ADDRESS:PORT
- certificates    named after their Secret; the key is that of the chain
- events          warnings: [KIND] NAMESPACE/NAME REASON: MESSAGE, where Ingress is the usual kind
- statuses        what the objects show
- uid             that of the manifest; times are written as in manifests
+ certificates    named after their Secret, with the key of the same name as the chain
+ events          warnings, as [KIND] NAMESPACE/NAME REASON: MESSAGE; the usual KIND is Ingress
+ statuses        what is written into the objects
+ uid             the one in the manifest
+
+Times are written as in manifests.
 """
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ FILES = {path.read_bytes().strip(): f"@{path.name}" for path in (pathlib.Path(__
 
 
 def without(body: Body, usual: Body) -> Body:
-    """What differs from the usual."""
+    """What differs from the usual, and usual members that are missing."""
     told = {key: value for key, value in body.items() if key not in usual or usual[key] != value}
     return told | {key: False if value is True else None for key, value in usual.items() if key not in body}
 
@@ -37,7 +40,7 @@ def time(seconds: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Certificates by their file's name, times in words."""
+    """With the names of files instead of certificates and keys, and with readable times."""
     if isinstance(value, bytes):
         return FILES.get(value.strip()) or value.decode()
     if isinstance(value, list):
@@ -102,7 +105,7 @@ class Brief:
         return without(body, {"namespace": namespace, "name": name, "private_key": body["chain"].replace(".crt", ".key")})
 
     def whose(self, body: Body) -> tuple[str, Body]:
-        """Of an event or status: the object it is about, and the rest."""
+        """The object that an event or a status is about, and the rest of it."""
         kind = body.get("kind", "ingress")
         namespace = body.get("namespace", "")
         name = f"{namespace}/{body['name']}" if namespace else body["name"]
@@ -142,7 +145,7 @@ def endpoint(body: Body) -> str | Body:
 # As text
 
 class Dumper(yaml.SafeDumper):
-    """Each element in one line if it fits, and only then."""
+    """Without anchors, which say that two values are the same object."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -153,7 +156,7 @@ def flow(value: Any) -> str:
 
 
 def lines(value: Any, indent: str = "") -> list[str]:
-    """Below one another, as far as they do not fit beside one another."""
+    """One line for each element that fits into one; the elements of others are on lines of their own below it."""
     result = []
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         head = f"{indent}{flow(key)}:" if isinstance(value, dict) else f"{indent}-"

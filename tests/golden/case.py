@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A golden case of the translator as it stands in its folder, and the frames that the watcher makes of it."""
+"""A golden case of the translator as its folder holds it, and what the watcher makes of it."""
 from __future__ import annotations
 
 import datetime
@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from lib.engine import KINDS, Body, frames
+from lib.engine import KINDS
+from lib.frames import Body, frames
 
 HERE = pathlib.Path(__file__).resolve().parent
 NOW = "2025-12-29T09:20:00Z"
@@ -20,7 +21,7 @@ TYPES = {"watcher": list, "translator": list, "provider": dict, "now": str, "not
 
 
 class Loader(yaml.CSafeLoader):
-    """Times stay text, as in JSON."""
+    """Leaves times as text, as in JSON."""
 
 
 Loader.yaml_implicit_resolvers = {first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
@@ -32,7 +33,7 @@ def quoted_file(match: re.Match[str]) -> str:
 
 
 def slice_of(service: Body) -> Body:
-    """What a cluster makes of a Service whose selector finds a pod."""
+    """The EndpointSlice that a cluster makes for a Service whose selector finds one pod."""
     name = service["metadata"]["name"]
     ports = [{key: port[key] for key in ("name", "protocol") if key in port} | {"port": port.get("targetPort", port["port"])}
              for port in service["spec"].get("ports", [])]
@@ -51,7 +52,7 @@ def namespace_of(item: Body) -> str:
 
 
 def service_of(item: Body) -> str:
-    """Whose endpoints these are; of another object nobody's."""
+    """The Service whose endpoints this object holds; for other objects a name that no Service has."""
     name = item["metadata"]["name"] if item["kind"] == "Endpoints" else item["metadata"].get("labels", {}).get(SERVICE_NAME)
     return f"{namespace_of(item)}/{name}"
 
@@ -74,7 +75,7 @@ class Case:
         return self.text.startswith("# ")
 
     def manifests(self) -> str:
-        """The case's own, and the slices of its Services that have a selector and none written."""
+        """The case's manifests, and EndpointSlices for its Services with a selector that have none."""
         objects = [item for item in yaml.load_all(self.text, Loader) if item]
         sliced = {*self.given.get("without-endpoints", []), *map(service_of, objects)}
         made = [slice_of(item) for item in objects if has_pods(item) and f"{namespace_of(item)}/{item['metadata']['name']}" not in sliced]
@@ -91,11 +92,11 @@ class Case:
 
 
 class Told:
-    """What the watcher says; of a cluster, which has all kinds of objects, whether there are any or not."""
+    """What the watcher says. As of a cluster, its settings name all kinds, also those of which there are no objects."""
 
     def __init__(self, output: bytes, kinds: list[str]):
         self.output = output
-        said = list(frames(output))
+        said = frames(output)
         self.settings = next(body for kind, body in said if kind == "settings") | {"kinds": kinds}
         self.records = [body for kind, body in said if kind == "upsert" and body["kind"] in kinds]
 

@@ -1,24 +1,24 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Golden cases of the translator: each folder of tests/golden/translate holds manifests.yaml, which begins with the reason why the case exists,
-and expect.yaml, what becomes of it. sluice-watcher makes records of the manifests; with these every case is run in several ways, all of which must
-end the same:
+and expect.yaml, the result. sluice-watcher turns the manifests into records; with these every case is run in several ways, which must all have
+the same result:
 
- - the watcher's snapshot first, then a provider;
+ - the watcher's snapshot first, then the provider;
  - the provider first, the records in other orders;
- - one record after the other, then all of them gone again, one by one;
- - sluice-watcher and sluice-translator as filters, which lead to the same objects.
+ - one record after another; then they are deleted again, one by one;
+ - sluice-watcher and sluice-translator as filters; only the objects are compared.
 
 usage: translate.py [--update] BUILD [CASE...]
 
---update writes expect.yaml anew: read the difference before you commit it. How it is written says brief.py.
+--update writes expect.yaml anew: read the difference before you commit it. brief.py explains its form.
 
 In manifests.yaml "@a.crt" is the content of tests/golden/certs/a.crt, and a Service with a selector gets an EndpointSlice NAME-1 with the
-endpoint 10.0.0.1 unless one is written. case.yaml, if it is there, holds what is not as usual:
+endpoint 10.0.0.1 unless the case has one. case.yaml, if there is one, says what is unusual:
 
  watcher, translator  options of these programs
- provider             what it is capable of: otherwise it has a load balancer for each Ingress, and all policies
- answers              lb-status messages that it sends, with a rev made up
+ provider             its capabilities; usually it has a load balancer for each Ingress, and all policies
+ answers              lb-status messages that it sends; the rev is filled in
  now                  the time
  without-endpoints    Services, as NAMESPACE/NAME, for which no EndpointSlice is made
  not-synced           kinds that the watcher cannot read
@@ -40,7 +40,8 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Pa
 # pylint: disable=wrong-import-position
 from brief import Brief, text  # noqa: E402
 from case import Case, Loader  # noqa: E402
-from lib.engine import ORDER, Body, Engine, ProviderView, frame, frames, provider_hello  # noqa: E402
+from lib.engine import ORDER, Engine, ProviderView, provider_hello  # noqa: E402
+from lib.frames import Body, frame, frames  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHUFFLES = 4
@@ -100,7 +101,7 @@ class Trial:
             self.watcher_up(engine)
             engine.snapshot(self.records, self.kinds())
             engine.work()
-            engine.source.take_events()  # made without knowing the provider
+            engine.source.take_events()  # these were made before the provider was known
             engine.provider_up(self.capabilities)
             engine.work()
             self.answer(engine)
@@ -151,9 +152,9 @@ class Trial:
             return result
 
     def filtered(self) -> list[Body]:
-        """The objects only: there are no answers, and the time is that of this machine."""
+        """Only the objects: a filter gets no answers, and its time is that of this machine."""
         with tempfile.NamedTemporaryFile() as hello:
-            hello.write(frame(provider_hello(self.capabilities)))
+            hello.write(frame("hello", provider_hello(self.capabilities)))
             hello.flush()
             command = [self.translator, "--once", "--hello", hello.name, *self.options]
             done = subprocess.run(command, input=self.told.output, capture_output=True, check=False)
@@ -179,7 +180,7 @@ class Trial:
                 got = way(seed)
                 if got != first:
                     problems.append(f"{way.__name__}({seed}):\n{difference(shown, self.brief.result(**got)) or (first, got)}")
-        # A filter cannot be told that a kind is not readable.
+        # A filter cannot be told that the watcher cannot read a kind.
         if "not-synced" not in self.case.given and (objects := self.filtered()) != first["objects"]:
             problems.append(f"--once:\n{difference(shown, self.brief.result(**first | {'objects': objects})) or (first, objects)}")
         return problems

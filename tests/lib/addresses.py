@@ -31,8 +31,8 @@ class Address:
         self._guard.close()
 
 
-def free_port(ip: str = "127.0.0.1", kind: int = socket.SOCK_STREAM) -> int:
+def free_port(ip: str = "127.0.0.1") -> int:
     """A port that nobody listens on now. On an address of one's own nobody will take it either."""
-    with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, kind) as probe:
+    with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET) as probe:
         probe.bind((ip, 0))
         return probe.getsockname()[1]

@@ -5,16 +5,9 @@ from __future__ import annotations
 import http.client
 import pathlib
 import socket
-from dataclasses import dataclass
 
+from .answer import Answer, read
 from .wait import wait_for
-
-
-@dataclass(frozen=True)
-class View:
-    status: int
-    headers: dict[str, str]  # names in lower case
-    text: str
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -28,7 +21,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def look(place: pathlib.Path | int | tuple[str, int], path: str, **headers: str) -> View:
+def look(place: pathlib.Path | int | tuple[str, int], path: str, **headers: str) -> Answer:
     """GET by a Unix socket, a port of this machine, or an address; header names with _ for -."""
     if isinstance(place, pathlib.Path):
         connection: http.client.HTTPConnection = _UnixConnection(place)
@@ -36,16 +29,15 @@ def look(place: pathlib.Path | int | tuple[str, int], path: str, **headers: str)
         connection = http.client.HTTPConnection(*(("127.0.0.1", place) if isinstance(place, int) else place), timeout=60)
     try:
         connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        return View(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode())
+        return read(connection.getresponse())
     finally:
         connection.close()
 
 
-def wait_ready(place: pathlib.Path | int, timeout: float = 60) -> None:
+def wait_ready(place: pathlib.Path | int) -> None:
     def is_ready() -> bool:
         try:
             return look(place, "/readyz").status == 200
         except OSError:
             return False
-    wait_for(is_ready, f"{place} to be ready", timeout)
+    wait_for(is_ready, f"{place} to be ready")

@@ -45,9 +45,9 @@ class AuditLog:
         """Entries after a mark whose members have the given values, oldest first."""
         return [entry for entry in self._read()[since:] if all(entry[key] == value for key, value in wanted.items())]
 
-    def writes(self, since: int = 0, identity: str = "controller", **wanted: Any) -> list[dict[str, Any]]:
-        """What an identity wrote or tried to; a question that is a POST is none."""
-        return [entry for entry in self.requests(since, identity=identity, **wanted)
+    def writes(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
+        """What the controller wrote or tried to; a question that is a POST is none."""
+        return [entry for entry in self.requests(since, identity="controller", **wanted)
                 if entry["verb"] in METHODS and entry["resource"] != "selfsubjectaccessreviews"]
 
     def _read(self) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ import json
 import os
 import socket
 import ssl
-import tempfile
 import threading
 from typing import Any
 
@@ -247,8 +246,5 @@ def server_context(pair: Any, clients_of: bytes | None, alpn: list[str], server_
     if clients_of is not None:
         context.load_verify_locations(cadata=clients_of.decode())
         context.verify_mode = ssl.CERT_REQUIRED
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
-        file.write(pair.pem + pair.key)
-        file.flush()
-        context.load_cert_chain(file.name)
+    pair.load_into(context)
     return context

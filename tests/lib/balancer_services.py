@@ -24,11 +24,5 @@ def balancer_slice(cluster: Cluster, name: str, ips: list[str], count: int) -> d
     return made
 
 
-def shown(cluster: Cluster, name: str) -> list[str]:
-    found = cluster.get("service", name) or {}
-    entries = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
-    return [entry.get("ip") or entry.get("hostname") for entry in entries]
-
-
 def finalizers(cluster: Cluster, name: str) -> list[str]:
     return (cluster.get("service", name) or {"metadata": {}})["metadata"].get("finalizers", [])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import ssl
+import tempfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,13 @@ class Pair:
     pem: bytes
     key: bytes
     der: bytes
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Connections made from now on show it."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(self.pem + self.key)
+            file.flush()
+            context.load_cert_chain(file.name)
 
 
 def self_signed(*names: str, days: int = 30, key: Any = None) -> Pair:

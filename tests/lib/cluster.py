@@ -82,9 +82,9 @@ class Cluster:
 
     # What our line has written
 
-    def addresses(self, ingress: str) -> list[str]:
-        """What `kubectl get ingress` shows as ADDRESS."""
-        found = self.get("ingress", ingress)
+    def addresses(self, name: str, kind: str = "ingress") -> list[str]:
+        """What `kubectl get ingress` shows as ADDRESS, or the same of a Service."""
+        found = self.get(kind, name)
         entries = ((found or {}).get("status", {}).get("loadBalancer", {}).get("ingress")) or []
         return [entry.get("ip") or entry.get("hostname") for entry in entries]
 

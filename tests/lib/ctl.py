@@ -16,9 +16,9 @@ class Ctl:
     def __init__(self, line: ProxyLine):
         self.line = line
 
-    def __call__(self, *arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.line.runtime)}
-        return subprocess.run([build_folder() / "sluicectl/sluicectl", *map(str, arguments)], input=text, capture_output=True, text=True,
+        return subprocess.run([build_folder() / "sluicectl/sluicectl", *map(str, arguments)], capture_output=True, text=True,
                               timeout=120, check=False, env=environment)
 
     def json(self, *arguments: object) -> object:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from typing import Any, Iterable, Iterator, Literal
-
-import msgpack
+from typing import Iterable, Literal
 
 from lib.definitions import table
+from lib.frames import Body, hello, key_of, pack, unpack, with_length
 
 KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret"]
 SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "sluice.io/ingress-controller",
@@ -16,34 +15,10 @@ SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "slui
 PROTOCOLS = ["http", "https", "tcp", "tls-passthrough"]
 POLICIES = [word for _, _, word, _ in table("translator/annotations.def", "POLICY")]
 ORDER = {"certificate": 0, "pool": 1, "load-balancer": 2, "virtual-host": 3}
-Body = dict[str, Any]
 
 
-def pack(kind: str, body: Body) -> bytes:
-    return msgpack.packb([kind, body], use_bin_type=True)
-
-
-def unpack(payload: bytes) -> tuple[str, Body]:
-    kind, body = msgpack.unpackb(payload, raw=False)
-    return kind, body
-
-
-def frame(payload: bytes) -> bytes:
-    return struct.pack(">I", len(payload)) + payload
-
-
-def frames(data: bytes) -> Iterator[tuple[str, Body]]:
-    while data:
-        end = 4 + struct.unpack(">I", data[:4])[0]
-        assert len(data) >= end, "half a frame"
-        yield unpack(data[4:end])
-        data = data[end:]
-
-
-def provider_hello(capabilities: Body | None = None) -> bytes:
-    return pack("hello", {
-        "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
-        "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}})
+def provider_hello(capabilities: Body | None = None) -> Body:
+    return hello("provider", capabilities={"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})})
 
 
 class ProviderView:
@@ -151,7 +126,33 @@ class SourceView:
         return statuses
 
 
-class Engine:
+class Telling:
+    """The words of a watcher; subclasses say() them."""
+
+    def say(self, kind: str, body: Body) -> None:
+        raise NotImplementedError
+
+    def upsert(self, *records: Body) -> None:
+        for record in records:
+            self.say("upsert", record)
+
+    def delete(self, record: Body) -> None:
+        self.say("delete", key_of(record))
+
+    def keep(self, record: Body) -> None:
+        self.say("keep", key_of(record))
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
+        for kind in kinds or KINDS:
+            self.say("sync-begin", {"kind": kind})
+            self.upsert(*(record for record in records if record["kind"] == kind))
+            for record in kept:
+                if record["kind"] == kind:
+                    self.keep(record)
+            self.say("sync-end", {"kind": kind})
+
+
+class Engine(Telling):
     def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
         """`options`: of sluice-translator; `under`: a program that runs it, with its arguments."""
         self.process = subprocess.Popen([*under, tool, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -176,7 +177,7 @@ class Engine:
             self.process.wait()
 
     def command(self, letter: str, payload: bytes = b"") -> None:
-        self.process.stdin.write(letter.encode() + struct.pack(">I", len(payload)) + payload)
+        self.process.stdin.write(letter.encode() + with_length(payload))
 
     # The neighbours
 
@@ -194,29 +195,9 @@ class Engine:
     def say(self, kind: str, body: Body) -> None:
         self.command("S", pack(kind, body))
 
-    def upsert(self, record: Body) -> None:
-        self.say("upsert", record)
-
-    def delete(self, record: Body) -> None:
-        self.say("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
-
-    def keep(self, record: Body) -> None:
-        self.say("keep", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
-
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
-        for kind in kinds or KINDS:
-            self.say("sync-begin", {"kind": kind})
-            for record in records:
-                if record["kind"] == kind:
-                    self.upsert(record)
-            for record in kept:
-                if record["kind"] == kind:
-                    self.keep(record)
-            self.say("sync-end", {"kind": kind})
-
     def provider_up(self, capabilities: Body | None = None) -> None:
         self.provider.connect()
-        self.command("V", provider_hello(capabilities))
+        self.command("V", pack("hello", provider_hello(capabilities)))
 
     def provider_down(self) -> None:
         self.command("v")

@@ -21,10 +21,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from standins.kube.client import KubeStandin
-from standins.kube.public import KubeApi
+from standins.kube.public import KubeApi, write_kubeconfig
 
 from .addresses import free_port
 from .audit import AuditLog
+from .cluster import Cluster
 from .processes import WITH_US
 from .wait import wait_for
 
@@ -56,6 +57,7 @@ class RealKube:
         self.audit = AuditLog(self.folder)
         self.mark, self.requests, self.writes = self.audit.mark, self.audit.requests, self.audit.writes  # as the stand-in tells it
         self.kubeconfig = self.folder / "kubeconfig"
+        self._cluster = Cluster(str(self.kubeconfig))
         self.controller_kubeconfig = self.folder / "controller.kubeconfig"
         self.children: list[subprocess.Popen] = []
         self.server: list[str] = []  # its command
@@ -73,10 +75,10 @@ class RealKube:
                     f"--initial-cluster=default=http://127.0.0.1:{peer_port}", "--unsafe-no-fsync")
         key = self._service_account_key()
         self.url = f"https://127.0.0.1:{port}"
-        server, token = self.url, secrets.token_hex(16)
+        token = secrets.token_hex(16)
         token_file = self.folder / "tokens.csv"
         token_file.write_text(f'{token},admin,admin,"system:masters"\n')
-        self._write_kubeconfig(self.kubeconfig, server, "admin", token)
+        self._write_kubeconfig(self.kubeconfig, token)
         self.server = ["kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}",
                        "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}",
                        f"--token-auth-file={token_file}", "--authorization-mode=RBAC", f"--service-account-key-file={key}",
@@ -87,7 +89,7 @@ class RealKube:
             self.start_server()
             if (assets() / "kube-controller-manager").exists():
                 self._start_manager()
-            self._write_kubeconfig(self.controller_kubeconfig, server, "sluice", self._controller_token())
+            self._write_kubeconfig(self.controller_kubeconfig, self._controller_token())
             self.api = KubeApi(self.kubeconfig)
         except BaseException:
             self.stop()
@@ -146,27 +148,17 @@ class RealKube:
                                            serialization.NoEncryption()))
         return path
 
-    def _write_kubeconfig(self, path: pathlib.Path, server: str, user: str, token: str) -> None:
-        path.write_text(yaml.safe_dump({
-            "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
-            "users": [{"name": user, "user": {"token": token}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": "default"}}]}))
-        path.chmod(0o600)
+    def _write_kubeconfig(self, path: pathlib.Path, token: str) -> None:
+        write_kubeconfig(path, {"token": token}, **{"server": self.url, "insecure-skip-tls-verify": True})
 
     def _is_ready(self) -> bool:
         for child in self.children:
             assert child.poll() is None, (self.folder / f"{pathlib.Path(child.args[0]).name}.log").read_text()[-2000:]
-        return self._kubectl("get", "--raw", "/readyz", check=False) == "ok"
+        return self._cluster.kubectl("get", "--raw", "/readyz", check=False) == "ok"
 
     def _controller_token(self) -> str:
         account = next(item for item in yaml.safe_load_all(RIGHTS.read_text()) if item["kind"] == "ServiceAccount")["metadata"]
-        self._kubectl("create", "namespace", account["namespace"])
-        self._kubectl("apply", "-f", str(RIGHTS))
-        return self._kubectl("create", "token", account["name"], "--namespace", account["namespace"], "--duration=24h").strip()
-
-    def _kubectl(self, *arguments: str, check: bool = True) -> str:
-        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--cache-dir", f"{self.kubeconfig}.cache", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0 or not check, done.stderr
-        return done.stdout
+        cluster = self._cluster.within(account["namespace"])
+        cluster.kubectl("create", "namespace", account["namespace"])
+        cluster.kubectl("apply", "-f", str(RIGHTS))
+        return cluster.kubectl("create", "token", account["name"], "--duration=24h").strip()

@@ -6,16 +6,12 @@ import contextlib
 import pathlib
 import select
 import socket
-import struct
 import time
 from typing import Any, Callable
 
-import msgpack
-
-from .engine import KINDS, POLICIES, PROTOCOLS, SETTINGS, ProviderView, SourceView
+from .engine import POLICIES, SETTINGS, ProviderView, SourceView, Telling, provider_hello
+from .frames import Body, frame, hello, split
 from .wait import PATIENCE, wait_for
-
-Body = dict[str, Any]
 
 
 class LinkClosed(Exception):
@@ -42,8 +38,7 @@ class Link(contextlib.AbstractContextManager):
             raise LinkClosed(self.bye) from None
 
     def send(self, kind: str, body: Body) -> None:
-        payload = msgpack.packb([kind, body], use_bin_type=True)
-        self.send_bytes(struct.pack(">I", len(payload)) + payload)
+        self.send_bytes(frame(kind, body))
 
     def drain(self) -> None:
         try:
@@ -62,16 +57,9 @@ class Link(contextlib.AbstractContextManager):
             piece = b""
         if not piece:
             raise LinkClosed(self.bye)
-        self.buffer += piece
-        at, buffer = 0, self.buffer
-        while len(buffer) >= at + 4:
-            length = struct.unpack_from(">I", buffer, at)[0]
-            if len(buffer) < at + 4 + length:
-                break
-            kind, body = msgpack.unpackb(memoryview(buffer)[at + 4:at + 4 + length], raw=False)
-            at += 4 + length
+        messages, self.buffer = split(self.buffer + piece)
+        for kind, body in messages:
             self.take(kind, body)
-        self.buffer = buffer[at:]
         return True
 
     def take(self, kind: str, body: Body) -> None:
@@ -132,28 +120,14 @@ def connected(path: pathlib.Path) -> socket.socket | None:
         return None
 
 
-def hello(role: str, **more: Any) -> Body:
-    return {"version_min": 1, "version_max": 1, "role": role, "name": "test", "software": "test 1", **more}
-
-
-class Watcher(Link):
+class Watcher(Link, Telling):
     def __init__(self, runtime: pathlib.Path, settings: Body | None = None):
         self.view = SourceView()
         super().__init__(runtime / "source.sock", hello("watcher"), self.view.take)
         self.send("settings", {**SETTINGS, **(settings or {})})
 
-    def upsert(self, *records: Body) -> None:
-        for record in records:
-            self.send("upsert", record)
-
-    def delete(self, record: Body) -> None:
-        self.send("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
-
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
-        for kind in kinds or KINDS:
-            self.send("sync-begin", {"kind": kind})
-            self.upsert(*(record for record in records if record["kind"] == kind))
-            self.send("sync-end", {"kind": kind})
+    def say(self, kind: str, body: Body) -> None:
+        self.send(kind, body)
 
 
 class Provider(Link):
@@ -163,15 +137,14 @@ class Provider(Link):
                  policies: list[str] = POLICIES):
         self.view = view or ProviderView()
         self.view.connect()
-        capabilities = {"grouping": grouping, "protocols": PROTOCOLS, "policies": policies}
-        super().__init__(runtime / "provider.sock", hello("provider", capabilities=capabilities), self.view.take)
+        super().__init__(runtime / "provider.sock", provider_hello({"grouping": grouping, "policies": policies}), self.view.take)
 
     def ids(self, kind: str) -> list[str]:
         return sorted(name for this, name in self.view.objects if this == kind)
 
-    def wait_commit(self, count: int = 1, timeout: float = 20.0) -> None:
-        """Until so many commits have come on this connection."""
-        self.wait(lambda: self.view.commits >= count, f"commit {count}", timeout)
+    def wait_commit(self, timeout: float = 20.0) -> None:
+        """Until the first one on this connection."""
+        self.wait(lambda: self.view.commits > 0, "a commit", timeout)
 
     def report(self, name: str, *ips: str, **more: Any) -> None:
         self.send("lb-status", {"id": name, "rev": self.view.objects["load-balancer", name]["rev"], "state": "applied",

@@ -13,10 +13,11 @@ from typing import Any
 
 from . import processes
 from .addresses import Address, free_port
+from .answer import Answer
 from .daemon import Daemon, Room
 from .line import build_folder
-from .provider_link import Object, Translator
-from .traffic import Answer, answers, request
+from .provider_link import Object, Translator, virtual_host
+from .traffic import answers, request
 from .wait import wait_for
 
 LB = "sluice"  # id of the one load balancer of the class
@@ -33,9 +34,11 @@ class LocalProxy(Room):
     name = ""
     network = ""  # of its addresses: "127.x"
     own_arguments: list[str] = []
+    folder_mode = 0o700
 
     def __init__(self, start: bool = True, arguments: list[str] | None = None, environment: dict[str, str] | None = None):
         super().__init__(self.name)
+        self.folder.chmod(self.folder_mode)
         self.state_dir = self.folder / "state"
         self.proxy_dir = self.folder / "proxy"
         self._address = Address(self.network)
@@ -122,10 +125,10 @@ class LocalProxy(Room):
         got = self.request(host, path, **how)
         return got.json["name"] if got.status == 200 else got.status
 
-    def reached_or_none(self, host: str, path: str = "/") -> str | int | None:
+    def reached_or_none(self, host: str) -> str | int | None:
         """As reached(); None while nobody answers."""
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return self.reached(host, path)
+            return self.reached(host)
         return None
 
     def wait_answers(self, host: str, path: str = "/", status: int = 200, timeout: float = PATIENCE, **how: Any) -> None:
@@ -182,11 +185,8 @@ class LocalProxy(Room):
     def raise_if_dead(self) -> None:
         assert not self.is_dead(), f"{self.provider.program.name} has ended: " + "\n".join(self.provider.lines[-30:])
 
-    def complaints(self) -> list[str]:
-        return self.provider.complaints()
-
     def stop(self) -> list[str]:
-        found = self.provider.end()
+        found = self.provider.end() + self.translator.problems
         self.kill_supervisor()
         processes.kill(self.proxies())
         self.translator.stop()
@@ -206,9 +206,7 @@ def remove_folder(folder: pathlib.Path) -> None:
 
 def host(name: str, *rules: tuple | Object, **more: Any) -> Object:
     """The virtual host `name` ("" for any); `rules` are (path, pool[, match]) or whole rules, in order of precedence."""
-    match = "any" if not name else "wildcard" if name.startswith("*") else "exact"
-    return {"kind": "virtual-host", "id": f"{LB}/{name or '*'}", "load_balancer": LB, "host": name, "match": match,
-            "rules": [rule if isinstance(rule, dict) else rule_of(*rule) for rule in rules], **more}
+    return {**virtual_host(LB, name), "rules": [rule if isinstance(rule, dict) else rule_of(*rule) for rule in rules], **more}
 
 
 def rule_of(path: str, pool_id: str, match: str = "prefix", **more: Any) -> Object:

@@ -2,14 +2,13 @@
 """Reads a configuration of nginx back, as nginx's own parser does: directives with their words and blocks."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass
 class Directive:
     words: list[str]
     block: list["Directive"] | None = None
-    quoted: list[bool] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -35,7 +34,6 @@ def walk(items: list[Directive], path: tuple[str, ...] = ()):
 def _block(text: str, at: int, is_inner: bool) -> tuple[list[Directive], int]:
     items: list[Directive] = []
     words: list[str] = []
-    quoted: list[bool] = []
     while at < len(text):
         char = text[at]
         if char in " \t\r\n":
@@ -45,26 +43,25 @@ def _block(text: str, at: int, is_inner: bool) -> tuple[list[Directive], int]:
         elif char == ";":
             if not words:
                 raise ValueError(f"a lone ; at {at}")
-            items.append(Directive(words, None, quoted))
-            words, quoted, at = [], [], at + 1
+            items.append(Directive(words))
+            words, at = [], at + 1
         elif char == "{":
             if not words:
                 raise ValueError(f"a block without a name at {at}")
             if words[0].endswith("_by_lua_block"):
                 end = _lua_end(text, at + 1)
-                items.append(Directive([*words, text[at + 1:end]], None, [*quoted, True]))
+                items.append(Directive([*words, text[at + 1:end]]))
                 at = end + 1
             else:
                 block, at = _block(text, at + 1, True)
-                items.append(Directive(words, block, quoted))
-            words, quoted = [], []
+                items.append(Directive(words, block))
+            words = []
         elif char == "}":
             if not is_inner or words:
                 raise ValueError(f"a lone }} at {at}")
             return items, at + 1
         else:
             word, at = _word(text, at)
-            quoted.append(char in "\"'")
             words.append(word)
     if is_inner or words:
         raise ValueError("it ends within a block or a directive")

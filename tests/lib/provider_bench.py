@@ -6,8 +6,8 @@ from typing import Any
 
 from standins.rancher.client import RancherStandin
 
-from .daemon import Daemon, Room
-from .line import build_folder
+from .daemon import Room
+from .line import rancher_provider
 from .provider_link import Translator
 from .wait import stays, wait_for
 
@@ -19,19 +19,17 @@ class Bench(Room):
     """Use it as a context manager. The provider is started with start(), or by start=True."""
 
     def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, dataplane: bool = False,
-                 arguments: list[str] | None = None, environment: dict[str, str] | None = None, **rancher: Any):
+                 arguments: list[str] | None = None, **rancher: Any):
         super().__init__("provider")
         self.rancher = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
         self.translator = Translator(self.runtime)
-        self.provider = Daemon(build_folder() / "provider-rancher/sluice-provider-rancher",
-                               ["--runtime-dir", str(self.runtime), "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
-                                "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or [])],
-                               self.folder / "provider.log", {**self.rancher.environment, **(environment or {})})
+        self.provider = rancher_provider(self.runtime, self.folder, self.rancher, "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
+                                         "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or []))
         if start:
             self.start()
 
     def stop(self) -> list[str]:
-        complaints = self.provider.end()
+        complaints = self.provider.end() + self.translator.problems
         self.translator.stop()
         self.rancher.stop()
         return self.leave(complaints)
@@ -55,8 +53,8 @@ class Bench(Room):
     def lb(self, name: str) -> dict[str, Any] | None:
         return self.rancher.balancer(name)
 
-    def wait_lb(self, name: str, state: str = "active", timeout: float = 20.0) -> dict[str, Any]:
-        return wait_for(lambda: (lb := self.lb(name)) and lb["state"] == state and lb, f"{name} to be {state}", timeout)
+    def wait_lb(self, name: str, timeout: float = 20.0) -> dict[str, Any]:
+        return wait_for(lambda: (lb := self.lb(name)) and lb["state"] == "active" and lb, f"{name} to be active", timeout)
 
     def wait_no_lb(self, name: str, timeout: float = 20.0) -> None:
         wait_for(lambda: self.lb(name) is None, f"{name} to be gone", timeout)
@@ -69,7 +67,7 @@ class Bench(Room):
     def writes(self) -> list[tuple[str, str]]:
         """(verb, name) of every write that the provider has sent, in order."""
         return [(r["method"] + (f" {r['action']}" if r["action"] else ""), r["name"] or r["id"] or "-")
-                for r in self.rancher.requests() if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
+                for r in self.rancher.writes()]
 
     def reads(self, type_: str) -> list[dict[str, Any]]:
         return [r for r in self.rancher.requests(method="GET", type=type_) if "provider" in (r["user_agent"] or "")]

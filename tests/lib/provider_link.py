@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The translator's end of the provider link, for tests of a provider alone: tells what is wanted, keeps what comes back.
-
-It speaks PROTOCOL.md with python3-msgpack and nothing of ours, from a thread of its own.
-"""
+"""The translator's end of the provider link, for tests of a provider alone: tells what is wanted, keeps what comes back."""
 from __future__ import annotations
 
 import hashlib
 import json
-import os
+import pathlib
 import socket
-import struct
-import threading
 from typing import Any
 
-import msgpack
-
+from .translator_end import TranslatorEnd
 from .wait import wait_for
 
 Object = dict[str, Any]
@@ -57,19 +51,16 @@ def certificate(secret: str, pair: Any, namespace: str = "default") -> Object:
             "private_key": pair.key}
 
 
-def simple(name: str, host: str | None = None, path: str = "/foo", service: str = "web", namespace: str = "default",
-           **lb: Any) -> list[Object]:
+def simple(name: str, host: str | None = None, path: str = "/foo", service: str = "web", **lb: Any) -> list[Object]:
     """One Ingress with one rule, and its pool."""
-    owner = f"{namespace}/{name}"
-    return [load_balancer(name, namespace, **lb), virtual_host(owner, host or f"{name}.example.com", (path, f"{namespace}/{service}")),
-            pool(service, namespace)]
+    return [load_balancer(name, **lb), virtual_host(f"default/{name}", host or f"{name}.example.com", (path, f"default/{service}")), pool(service)]
 
 
-class Translator:
+class Translator(TranslatorEnd):
     """Listens on provider.sock of a folder. Objects are kept by kind and id; commit() tells what has changed."""
 
-    def __init__(self, runtime: str | os.PathLike):
-        self.path = os.path.join(runtime, "provider.sock")
+    def __init__(self, runtime: pathlib.Path):
+        super().__init__(runtime / "provider.sock")
         self.objects: dict[tuple[str, str], Object] = {}
         self.statuses: dict[str, Object] = {}
         self.status_log: list[Object] = []
@@ -77,10 +68,6 @@ class Translator:
         self.applied = 0  # serial of the newest commit that is in force
         self.hello: Object | None = None
         self.connections = 0
-        self.bad: list[str] = []
-        self._lock = threading.RLock()
-        self._listener: socket.socket | None = None
-        self._peer: socket.socket | None = None
         self._serial = 0
         self._held = False
         self.listen()
@@ -94,7 +81,7 @@ class Translator:
                 body = json.dumps(item, sort_keys=True, default=lambda v: v.decode("latin-1"))
                 item["rev"] = int.from_bytes(hashlib.sha256(body.encode()).digest()[:8], "big")
                 self.objects[item["kind"], item["id"]] = item
-                self._send("upsert", item)
+                self._tell("upsert", item)
             if commit:
                 self.commit()
 
@@ -102,7 +89,7 @@ class Translator:
         with self._lock:
             for kind, name in ids:
                 self.objects.pop((kind, name), None)
-                self._send("remove", {"kind": kind, "id": name})
+                self._tell("remove", {"kind": kind, "id": name})
             if commit:
                 self.commit()
 
@@ -114,7 +101,7 @@ class Translator:
     def commit(self) -> None:
         with self._lock:
             self._serial += 1
-            self._send("commit", {"serial": self._serial})
+            self._tell("commit", {"serial": self._serial})
 
     def is_applied(self) -> bool:
         """Whether the newest commit is in force; of providers that report it."""
@@ -122,37 +109,6 @@ class Translator:
             return self.applied == self._serial
 
     # Connection
-
-    def listen(self) -> None:
-        with self._lock:
-            if os.path.exists(self.path):
-                os.unlink(self.path)
-            self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._listener.bind(self.path)
-            self._listener.listen(4)
-            threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
-
-    def hang_up(self) -> None:
-        """Closes the connection; the provider comes back."""
-        with self._lock:
-            if self._peer is not None:
-                self._peer.shutdown(socket.SHUT_RDWR)
-
-    def send_bytes(self, data: bytes, end: bool = False) -> None:
-        """Sends them as they are; with `end` the connection is then closed."""
-        with self._lock:
-            self._peer.sendall(data)
-            if end:
-                self.hang_up()
-
-    def stop(self) -> None:
-        """Nobody listens any more, until listen()."""
-        with self._lock:
-            listener, self._listener = self._listener, None
-            if listener is not None:
-                listener.shutdown(socket.SHUT_RDWR)
-                listener.close()
-            self.hang_up()
 
     def hold_snapshot(self, held: bool = True) -> None:
         """Says hello only: what is wanted is not yet known."""
@@ -198,58 +154,30 @@ class Translator:
 
     # Inside
 
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                peer, _ = listener.accept()
-            except OSError:
-                return
-            try:
-                self._serve(peer)
-            except OSError:
-                pass
-            finally:
-                with self._lock:
-                    self._peer = None
-                peer.close()
-
-    def _serve(self, peer: socket.socket) -> None:
-        with self._lock:
-            self._peer = peer
-            self.applied = 0
-            self.connections += 1
-            self._send("hello", {"version_min": 1, "version_max": 1, "role": "translator", "name": "test", "software": "test 1"})
-            if not self._held:
-                self._snapshot()
-        buffer = b""
-        while piece := peer.recv(65536):
-            buffer += piece
-            while len(buffer) >= 4 and len(buffer) >= 4 + (length := struct.unpack(">I", buffer[:4])[0]):
-                payload, buffer = buffer[4:4 + length], buffer[4 + length:]
-                self._take(*msgpack.unpackb(payload, raw=False)[:2])
+    def greet(self, peer: socket.socket) -> None:
+        self.applied = 0
+        self.connections += 1
+        super().greet(peer)
+        if not self._held:
+            self._snapshot()
 
     def _snapshot(self) -> None:
-        self._send("sync-begin", {})
+        self._tell("sync-begin", {})
         for item in self.objects.values():
-            self._send("upsert", item)
+            self._tell("upsert", item)
         self._serial = 1
-        self._send("commit", {"serial": 1})
+        self._tell("commit", {"serial": 1})
 
-    def _send(self, kind: str, body: Object) -> None:
-        if self._peer is None or (self._held and kind not in ("hello", "pong")):
-            return
-        payload = msgpack.packb([kind, body], use_bin_type=True)
-        try:
-            self._peer.sendall(struct.pack(">I", len(payload)) + payload)
-        except OSError:
-            pass  # the reader notices
+    def _tell(self, kind: str, body: Object) -> None:
+        if not self._held:
+            self.answer(kind, body)
 
-    def _take(self, kind: str, body: Object) -> None:
+    def take(self, kind: str, body: Object) -> None:
         with self._lock:
             if kind == "hello":
                 self.hello = body
             elif kind == "ping":
-                self._send("pong", body)
+                self.answer("pong", body)
             elif kind == "lb-status":
                 self.statuses[body["id"]] = body
                 self.status_log.append(body)
@@ -257,5 +185,3 @@ class Translator:
                 self.applied = body["serial"]
             elif kind == "lb-event":
                 self.events.append(body)
-            elif kind == "bye":
-                self.bad.append(body["reason"])

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from .backend import LOOPBACK
 from .cluster import Cluster
-from .daemon import Daemon, Room
+from .daemon import Room
 from .envtest import kube_server
-from .line import DAEMONS, build_folder
+from .line import ThreeDaemons
 from .local_proxy import PATIENCE
 from .proxies import proxy_class
 from .wait import wait_for
 
 
-class ProxyLine(Room):
-    """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
-    translator. `translator`, `provider` and `watcher` as arguments are more options of theirs; without `reaches_loopback` the translator is
-    as careful as outside of tests."""
+class ProxyLine(ThreeDaemons, Room):
+    """Use it as a context manager. `proxy` is the LocalProxy, without its own translator. `translator`, `provider` and `watcher` as arguments
+    are more options of theirs; without `reaches_loopback` the translator is as careful as outside of tests."""
 
     def __init__(self, name: str, http: int | None = None, https: int | None = None, translator: list[str] | None = None,
                  provider: list[str] | None = None, watcher: list[str] | None = None, reaches_loopback: bool = True):
@@ -26,28 +25,14 @@ class ProxyLine(Room):
         (self.runtime / "provider.sock").unlink(missing_ok=True)
         self.kube = kube_server()
         self.cluster = Cluster(str(self.kube.kubeconfig))
-        common = ["--runtime-dir", str(self.runtime)]
-        build = build_folder()
-        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher or [])],
-                              self.folder / "watcher.log")
-        self.translator = Daemon(build / "translator/sluice-translator",
-                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(LOOPBACK if reaches_loopback else []),
-                                  *(translator or [])],
-                                 self.folder / "translator.log")
-        self.provider = self.proxy.provider
+        self.prepare(self.runtime, self.folder, self.kube.controller_kubeconfig, self.proxy.provider, watcher or [],
+                     ["--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(LOOPBACK if reaches_loopback else []),
+                      *(translator or [])])
         try:
-            for item in ("translator", "watcher", "provider"):
-                self.daemon(item).start()
-            wait_for(lambda: self.watcher.events("ready") and self.translator.events("ready"), "the line to be ready", PATIENCE)
+            self.start()
         except BaseException:
             self.stop()
             raise
-
-    def daemon(self, name: str) -> Daemon:
-        return getattr(self, name)
-
-    def daemons(self) -> list[Daemon]:
-        return [self.daemon(name) for name in DAEMONS]
 
     def wait_serves(self, host: str, path: str, name: str, **how: object) -> None:
         """Waits until a request reaches the backend of that name."""

@@ -5,34 +5,18 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import json
 import os
 import socket
 import ssl
-from dataclasses import dataclass
 from typing import Any
 
 import h2.config
 import h2.connection
 import h2.events
 
+from .answer import Answer, read
+
 PATIENCE = 60.0
-
-
-@dataclass
-class RawAnswer:
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    def header(self, name: str) -> str | None:
-        """The values of that name, joined by a comma; None when there are none."""
-        found = [value for this, value in self.headers if this.lower() == name.lower()]
-        return ", ".join(found) if found else None
 
 
 def client_context(alpn: list[str] | None = None) -> ssl.SSLContext:
@@ -59,18 +43,18 @@ def dial(address: str, port: int, sni: str | None = None, tls: bool = False, alp
         raise
 
 
-def read_answer(link: socket.socket, method: str = "GET") -> RawAnswer:
+def read_answer(link: socket.socket, method: str = "GET") -> Answer:
     """The next answer on a connection that may stay open. OSError when there is none."""
     response = http.client.HTTPResponse(link, method=method)
     with contextlib.closing(response):
         try:
             response.begin()
-            return RawAnswer(response.status, response.getheaders(), response.read())
+            return read(response)
         except http.client.HTTPException as problem:
             raise ConnectionError(f"no answer: {type(problem).__name__} {problem}") from None
 
 
-def exchange(address: str, port: int, request: bytes, sni: str | None = None, tls: bool = False, source: str | None = None) -> RawAnswer:
+def exchange(address: str, port: int, request: bytes, sni: str | None = None, tls: bool = False, source: str | None = None) -> Answer:
     """Sends these bytes on a connection of its own; the (first) answer."""
     with contextlib.closing(dial(address, port, sni, tls, source=source)) as link:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer may be there before all was read
@@ -112,21 +96,6 @@ class WebSocket(contextlib.AbstractContextManager):
         self.close()
 
 
-@dataclass
-class H2Answer:
-    headers: dict[str, str]
-    body: bytes
-    trailers: dict[str, str]
-
-    @property
-    def status(self) -> int:
-        return int(self.headers[":status"])
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
 class H2Client(contextlib.AbstractContextManager):
     """HTTP/2 over TLS with ALPN, or without TLS by prior knowledge."""
 
@@ -137,7 +106,7 @@ class H2Client(contextlib.AbstractContextManager):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
         self.h2.initiate_connection()
         self.link.sendall(self.h2.data_to_send())
-        self.answers: dict[int, H2Answer] = {}
+        self.answers: dict[int, Answer] = {}
         self.ended: set[int] = set()
 
     def ask(self, host: str, path: str = "/", method: str = "GET", body: bytes = b"", headers: dict[str, str] | None = None) -> int:
@@ -150,7 +119,7 @@ class H2Client(contextlib.AbstractContextManager):
         self.link.sendall(self.h2.data_to_send())
         return stream
 
-    def wait(self, stream: int) -> H2Answer:
+    def wait(self, stream: int) -> Answer:
         """The answer of a stream. OSError when the stream or the connection is lost."""
         while stream not in self.ended:
             data = self.link.recv(65536)
@@ -163,7 +132,8 @@ class H2Client(contextlib.AbstractContextManager):
 
     def _take(self, event: Any) -> None:
         if isinstance(event, h2.events.ResponseReceived):
-            self.answers[event.stream_id] = H2Answer(dict(event.headers), b"", {})
+            headers = dict(event.headers)
+            self.answers[event.stream_id] = Answer(int(headers[":status"]), headers, b"")
         elif isinstance(event, h2.events.DataReceived):
             self.answers[event.stream_id].body += event.data
             self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
@@ -174,7 +144,7 @@ class H2Client(contextlib.AbstractContextManager):
         elif isinstance(event, (h2.events.StreamReset, h2.events.ConnectionTerminated)):
             raise ConnectionError(f"{type(event).__name__} {event.error_code}")
 
-    def request(self, host: str, path: str = "/", **how: Any) -> H2Answer:
+    def request(self, host: str, path: str = "/", **how: Any) -> Answer:
         return self.wait(self.ask(host, path, **how))
 
     def close(self) -> None:

@@ -5,22 +5,18 @@ Written from proto/PROTOCOL.md. What it is told is checked against the order tha
 """
 from __future__ import annotations
 
-import contextlib
-import os
 import pathlib
 import select
 import socket
-import struct
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-import msgpack
-
+from .frames import key_of
+from .translator_end import TranslatorEnd
 from .wait import wait_for
 
-FRAME_MAX = 4 * 1024 * 1024
 PING_AFTER_S = 4.0
 SEND_S_MAX = 60.0
 
@@ -41,62 +37,22 @@ class Connection:
         return self.settings is not None and set(self.ended) >= set(self.settings["kinds"])
 
 
-class SourceLink:
-    """Use it as a context manager: listens at once, serves one watcher at a time, for ever."""
+class SourceLink(TranslatorEnd):
+    """Listens on source.sock of a folder. Records of an earlier life stay, as those of the translator do."""
 
-    def __init__(self, runtime: pathlib.Path, name: str = "test"):
-        self.path = runtime / "source.sock"
-        self.name = name
+    def __init__(self, runtime: pathlib.Path):
+        super().__init__(runtime / "source.sock")
         self.records: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.kept: dict[tuple[str, str, str], dict[str, Any]] = {}  # objects that cannot be read now
         self.connections: list[Connection] = []
-        self.problems: list[str] = []
-        self._listener: socket.socket | None = None
-        self._peer: socket.socket | None = None
-        self._lock = threading.RLock()
+        self._serving: Connection | None = None  # None until its hello
+        self._pinged_at = 0.0
         self._reading = threading.Event()
         self._reading.set()
-        self._stopping = False
-        self._thread: threading.Thread | None = None
-
-    # Life
-
-    def __enter__(self) -> "SourceLink":
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def start(self) -> "SourceLink":
-        """Opens the socket; records of an earlier life stay."""
-        self.path.unlink(missing_ok=True)
-        self._stopping = False
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self.path))
-        self._listener.listen(4)
-        self._listener.settimeout(0.05)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-        return self
 
     def stop(self) -> None:
-        self._stopping = True
         self._reading.set()
-        self.drop()
-        if self._thread is not None:
-            self._thread.join(60)
-        if self._listener is not None:
-            self._listener.close()
-        self._listener = None
-        self.path.unlink(missing_ok=True)
-
-    def drop(self) -> None:
-        """Ends the present connection without a word; the watcher comes back."""
-        with self._lock:
-            peer, self._peer = self._peer, None
-        if peer is not None:
-            with contextlib.suppress(OSError):
-                peer.shutdown(socket.SHUT_RDWR)  # whoever reads from it closes it
+        super().stop()
 
     def pause(self) -> None:
         self._reading.clear()
@@ -105,14 +61,6 @@ class SourceLink:
         self._reading.set()
 
     # Sending
-
-    def send(self, kind: str, body: dict[str, Any]) -> None:
-        self.send_bytes(frame(kind, body))
-
-    def send_bytes(self, data: bytes) -> None:
-        with self._lock:
-            assert self._peer is not None, "no watcher is connected"
-            self._peer.sendall(data)
 
     def status(self, record: dict[str, Any], *addresses: str | dict[str, Any], release: bool = False) -> None:
         """Asks for a status of an object that was told of; addresses are IP addresses, host names or whole entries."""
@@ -170,67 +118,32 @@ class SourceLink:
 
     # The other side
 
-    def _serve(self) -> None:
-        while not self._stopping:
-            try:
-                peer, _ = self._listener.accept()
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-            peer.settimeout(SEND_S_MAX)  # a watcher that is starved of its processor may be slow to read
-            with self._lock:
-                self._peer = peer
-            try:
-                self._talk(peer)
-            except (OSError, ConnectionError):
-                pass
-            except Exception as error:  # noqa: BLE001, told to the test
-                self.problems.append(repr(error))
-            finally:
-                peer.close()
-                with self._lock:
-                    self._peer = None if self._peer is peer else self._peer
+    def greet(self, peer: socket.socket) -> None:
+        peer.settimeout(SEND_S_MAX)  # a watcher that is starved of its processor may be slow to read
+        self._serving = None
+        self._pinged_at = time.monotonic()
+        super().greet(peer)
 
-    def _talk(self, peer: socket.socket) -> None:
-        hello = {"version_min": 1, "version_max": 1, "role": "translator", "name": self.name, "software": "test 0"}
-        peer.sendall(frame("hello", hello))
-        unpacked = b""
-        connection: Connection | None = None
-        pinged_at = time.monotonic()
-        while not self._stopping:
+    def wait_readable(self, peer: socket.socket) -> None:
+        while True:
             self._reading.wait()
-            if time.monotonic() - pinged_at > PING_AFTER_S:
-                pinged_at = time.monotonic()
-                self._answer(peer, "ping", {"seq": 1})
-            if not select.select([peer], [], [], 0.05)[0]:
-                continue
-            data = peer.recv(1 << 16)
-            if not data:
+            if time.monotonic() - self._pinged_at > PING_AFTER_S:
+                self._pinged_at = time.monotonic()
+                self.answer("ping", {"seq": 1})
+            if select.select([peer], [], [], 0.05)[0]:
                 return
-            unpacked += data
-            while len(unpacked) >= 4 and len(unpacked) - 4 >= (length := struct.unpack(">I", unpacked[:4])[0]):
-                payload, unpacked = unpacked[4:4 + length], unpacked[4 + length:]
-                kind, body = msgpack.unpackb(payload)[:2]
-                if connection is None:
-                    assert kind == "hello" and body["role"] == "watcher", (kind, body)
-                    connection = Connection()
-                    self.connections.append(connection)
-                elif kind == "ping":
-                    self._answer(peer, "pong", body)
-                else:
-                    self._take(connection, kind, body)
 
-    def _answer(self, peer: socket.socket, kind: str, body: dict[str, Any]) -> None:
-        with self._lock:  # a test may be in the middle of a message
-            peer.sendall(frame(kind, body))
-
-    def _take(self, connection: Connection, kind: str, body: dict[str, Any]) -> None:
-        if kind == "pong":
-            return
-        with self._lock:
-            connection.messages.append((kind, body))
-            getattr(self, "_take_" + kind.replace("-", "_"))(connection, body)
+    def take(self, kind: str, body: dict[str, Any]) -> None:
+        if self._serving is None:
+            assert kind == "hello" and body["role"] == "watcher", (kind, body)
+            self._serving = Connection()
+            self.connections.append(self._serving)
+        elif kind == "ping":
+            self.answer("pong", body)
+        elif kind != "pong":
+            with self._lock:
+                self._serving.messages.append((kind, body))
+                getattr(self, "_take_" + kind.replace("-", "_"))(self._serving, body)
 
     def _take_bye(self, connection: Connection, body: dict[str, Any]) -> None:
         connection.said_bye = body["reason"]
@@ -280,29 +193,6 @@ class SourceLink:
             self.problems.append(problem)
 
 
-def frame(kind: str, body: dict[str, Any]) -> bytes:
-    payload = msgpack.packb([kind, body])
-    return struct.pack(">I", len(payload)) + payload
-
-
-def key_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What identifies a record."""
-    return {name: record[name] for name in ("kind", "namespace", "name", "uid") if name in record}
-
-
 def address_of(text: str) -> dict[str, Any]:
     is_ip = text.replace(".", "").isdigit() or ":" in text
     return {"ip" if is_ip else "hostname": text}
-
-
-def pss_kib(pid: int) -> int:
-    """The proportional memory of a process."""
-    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-
-
-def runtime_folder(folder: pathlib.Path) -> pathlib.Path:
-    """A short-named folder for sockets: their paths are bounded by the kernel."""
-    path = folder / "run"
-    os.makedirs(path, exist_ok=True)
-    return path

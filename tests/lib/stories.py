@@ -105,8 +105,8 @@ class Scene:
     def annotate(self, name: str = "web", **annotations: str | None) -> None:
         self.patch({"metadata": {"annotations": annotations}}, name)
 
-    def rules(self, *rules: tuple, name: str = "web") -> None:
-        self.patch({"spec": {"rules": self.ingress(*rules)["spec"]["rules"]}}, name)
+    def rules(self, *rules: tuple) -> None:
+        self.patch({"spec": {"rules": self.ingress(*rules)["spec"]["rules"]}})
 
     def secret(self, name: str) -> bytes:
         """A new certificate in a Secret, new or old; in DER."""
@@ -186,10 +186,10 @@ def https_only(scene: Scene) -> Expected:
     return Expected({(HTTPS, scene.host, *ONE)}, certificate=scene.first_der)
 
 
-def two_hosts(second: str, path: str = "/") -> Callable[[Scene], Expected]:
+def two_hosts(second: str) -> Callable[[Scene], Expected]:
     def expected(scene: Scene) -> Expected:
         host = second.format(host=scene.host)
-        return Expected({(HTTP, scene.host, *ONE), (HTTP, host, path, "two")},
+        return Expected({(HTTP, scene.host, *ONE), (HTTP, host, "/", "two")},
             answers=((HTTP, *ONE), (HTTP, "/x", "two", host.replace("*", "some"))))
     return expected
 

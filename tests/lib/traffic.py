@@ -5,26 +5,13 @@ from __future__ import annotations
 import collections
 import contextlib
 import http.client
-import json
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import Any, Self
 
+from .answer import Answer, read
 from .raw_http import client_context, dial, read_answer
-
-
-@dataclass
-class Answer:
-    status: int
-    body: str
-    headers: dict[str, str] = field(default_factory=dict)
-    certificate: bytes | None = None
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 def request(address: str, port: int, host: str, path: str = "/", tls: bool = False, sni: str | None = None,
@@ -38,8 +25,9 @@ def request(address: str, port: int, host: str, path: str = "/", tls: bool = Fal
             connection.sock = client_context().wrap_socket(connection.sock, server_hostname=sni or host)
             certificate = connection.sock.getpeercert(binary_form=True)
         connection.request(method, path, headers={"Host": host, **(headers or {})})
-        response = connection.getresponse()
-        return Answer(response.status, response.read().decode(errors="replace"), dict(response.getheaders()), certificate)
+        answer = read(connection.getresponse())
+        answer.certificate = certificate
+        return answer
 
 
 def answers(address: str, port: int, host: str, path: str = "/", status: int = 200, **how: Any) -> bool:
@@ -128,7 +116,7 @@ class Load(Clients):
                 is_answered = not self.repeats or link.recv(1, socket.MSG_PEEK) != b""
                 answer = read_answer(link)
                 problem = None if answer.status == 200 else f"status {answer.status}"
-                if (answer.header("Connection") or "").lower() == "close":
+                if answer.headers.get("connection", "").lower() == "close":
                     link.close()
                     link = None
             except OSError as failure:

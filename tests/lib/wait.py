@@ -25,9 +25,9 @@ def wait_for(condition: Callable[[], T], what: str, timeout: float = 20.0, inter
         time.sleep(interval)
 
 
-def stays(condition: Callable[[], object], what: str, seconds: float = 1.0, interval: float = 0.05) -> None:
+def stays(condition: Callable[[], object], what: str, seconds: float = 1.0) -> None:
     """Asserts that `condition` is true now and for so long: the only way to see that something does not happen."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert condition(), f"{what} did not last"
-        time.sleep(interval)
+        time.sleep(0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attacker.c said, against what it may reach."""
+"""Compares what attacker.c has reached with what it may reach."""
 from __future__ import annotations
 
 import re
@@ -11,13 +11,13 @@ def is_over(said: str) -> bool:
 
 
 def of_last_life(before: str, said: str) -> str:
-    """What was said since `before` was all, when the attacker is done with it."""
+    """The part of the log behind `before`; empty until the attacker of that life is done."""
     since = said.removeprefix(before)
     return since if is_over(since) else ""
 
 
 def check(said: str, may: Iterable[str], may_not: Iterable[str]) -> None:
-    """Fails on anything more than it may, and on anything less: a test that is broken reaches nothing."""
+    """Fails if it reached more than it may, and also if it reached less: an attacker that does not work reaches nothing."""
     may, may_not = set(may), set(may_not)
     assert not may & may_not, may & may_not
     assert is_over(said), said
@@ -29,5 +29,5 @@ def check(said: str, may: Iterable[str], may_not: Iterable[str]) -> None:
 
 
 def refused_users(log: str) -> set[str]:
-    """The options that, as the translator's log says, do not name the user of somebody it sent away."""
+    """The options which, according to the translator's log, do not name the user of a peer that it sent away."""
     return set(re.findall(r"event=link-refused .*user \d+ may not connect; the translator's (--[a-z-]+)", log))

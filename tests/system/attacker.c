@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in the place of a process of the line, with its rights, and tries what each argument says; one line for each: "reached ARGUMENT", or
-// "blocked ARGUMENT: why". Then "done", and it stays. Without a library of its own, so that it runs in every image.
+// Takes the place of a process of the line, with its rights, and tries what each argument names. For each it prints "reached ARGUMENT" or
+// "blocked ARGUMENT: why", then "done", and goes on running. It needs no shared library, so that it runs in every image.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define PATIENCE_MS 2000
 
-// An attempt is true when it got what it wanted; errno says why it did not.
+// Attempts return whether they got what they wanted; if not, errno says why.
 typedef bool attempt(const char *value);
 
 static bool try_read(const char *path)
@@ -75,20 +75,20 @@ static int connect_unix(const char *path)
 	return -1;
 }
 
-// Connected, and not sent away by whoever is there.
+// Connected, and not sent away by the peer.
 static bool try_connect(const char *path)
 {
 	int fd = connect_unix(path);
 	if (fd == -1)
 		return false;
-	// The length of a frame, then an array of two of which the first is its type: "bye" says that we are not taken (proto/PROTOCOL.md).
+	// The length of a frame, then an array of two, the type first: "bye" says that we are not let in (proto/PROTOCOL.md).
 	char head[4 + 1 + 4];
 	static const char bye[] = "\x92\xa3"
 				  "bye";
 	struct pollfd poller = {.fd = fd, .events = POLLIN};
 	struct timeval patience = {.tv_sec = 10};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	// Silence is a peer that waits for us to speak.
+	// A peer that says nothing waits for us to speak: we are in.
 	bool in = poll(&poller, 1, PATIENCE_MS) == 0 ||
 		  (recv(fd, head, sizeof head, MSG_WAITALL) == sizeof head &&
 			  memcmp(head + 4, bye, sizeof head - 4) != 0);
@@ -97,7 +97,7 @@ static bool try_connect(const char *path)
 	return in;
 }
 
-// The admin server at a socket tells us something.
+// Whether the admin server at a socket answers us.
 static bool try_ask(const char *path)
 {
 	static const char request[] = "GET /healthz HTTP/1.0\r\n\r\n", wanted[] = "HTTP/1.1 200 ";
@@ -149,7 +149,7 @@ static bool try_tcp(const char *port)
 static bool try_family(const char *number)
 {
 	int family = atoi(number);
-	// What anybody may have of the network, and of the others what takes a right.
+	// An ordinary socket of AF_INET, or a raw one of any other family.
 	int fd = socket(family, (family == AF_INET ? SOCK_STREAM : SOCK_RAW) | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		return false;
@@ -181,7 +181,7 @@ static bool try_memory(const char *pid)
 	return try_read(path);
 }
 
-// Rights of another user, or of the kernel's.
+// Rights that other users or only the kernel have.
 static bool try_root(const char *how)
 {
 	if (!strcmp(how, "setuid"))
@@ -200,7 +200,7 @@ static bool try_root(const char *how)
 	return false;
 }
 
-// Memory that is written and then run.
+// Memory that is first written and then executed.
 static bool try_code(const char *unused)
 {
 	(void)unused;
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	// The last attempts are the loud ones: a system call that is forbidden may end the process, which the missing "done" shows.
+	// A forbidden system call may end the process: then "done" is missing.
 	for (int i = 1; i < argc; i++)
 		try_one(argv[i]);
 	puts("done");

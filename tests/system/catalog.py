@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/catalog read as Rancher 1.6 reads it, and its containers run by podman with the same options."""
+"""docker/catalog, read as Rancher 1.6 reads it; podman runs its containers with the same options."""
 from __future__ import annotations
 
 import pathlib
@@ -36,14 +36,14 @@ def questions() -> list[dict]:
 
 
 def services(answers: dict[str, str] | None = None) -> dict[str, dict]:
-    """Those of docker-compose.yml; questions that `answers` leaves out are answered with their defaults."""
+    """The services of docker-compose.yml. Questions that `answers` leaves out get their defaults."""
     defaults = {question["variable"]: str(question["default"]).lower() for question in questions()}
     given = defaults | (answers or {})
     return filled(yaml.safe_load(text_of("docker-compose.yml"))["services"], given)
 
 
 def filled(part: Any, answers: dict[str, str]) -> Any:
-    """Answers stand in texts that are read already: none of them changes the structure."""
+    """Answers are put into the parsed document, so that none of them can change its structure."""
     if isinstance(part, dict):
         return {name: filled(value, answers) for name, value in part.items()}
     if isinstance(part, list):
@@ -52,7 +52,7 @@ def filled(part: Any, answers: dict[str, str]) -> Any:
 
 
 def security_words(service: dict[str, Any], otherwise: pathlib.Path | None = None) -> list[str]:
-    """`otherwise`: the filter for system calls of a container that asks for none."""
+    """`otherwise` is the seccomp filter of containers that ask for none."""
     asked = service["security_opt"]
     words = [f"--security-opt={name}" for name in asked]
     if otherwise is not None and not [name for name in asked if name.startswith("seccomp")]:
@@ -61,8 +61,8 @@ def security_words(service: dict[str, Any], otherwise: pathlib.Path | None = Non
 
 
 class Stack(Pod):
-    """The containers of the service. `agents` is {role: environment}, what Rancher gives a container with that label. Rancher gives each an
-    address of its own; here all have `address`, of the loopback."""
+    """The containers of the template. `agents` is {role: environment}: what Rancher adds to a container with that label. Rancher gives each
+    container an address of its own; here all share `address`, on loopback."""
 
     def __init__(self, answers: dict[str, str], agents: dict[str, dict[str, str]]) -> None:
         # pylint: disable=super-init-not-called
@@ -89,7 +89,7 @@ class Stack(Pod):
         return podman("ps", "--all", "--filter", f"name={self.name}-", "--format", "{{.Names}}").split()
 
     def _order(self) -> list[str]:
-        """Whose volumes others have comes first."""
+        """A container whose volumes others use comes before them."""
         owners = {owner for service in self.services.values() for owner in service.get("volumes_from", [])}
         return sorted(self.services, key=lambda name: name not in owners)
 
@@ -111,7 +111,7 @@ class Stack(Pod):
         words += [f"--volume={path}" for path in service.pop("volumes", [])]
         words += [f"--volumes-from={self.name_of(name)}" for name in service.pop("volumes_from", [])]
         words += [service.pop("image"), *command]
-        # Nothing of the template is left out.
+        # Everything in the template has been translated.
         assert not service, service
         return words
 

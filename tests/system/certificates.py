@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Rancher has for those who want to speak with its Kubernetes: the metadata, and the certificate of the service kubernetes/kubernetes. The
-first requests are refused."""
+"""What Rancher offers to a client of its Kubernetes: the metadata, and a certificate of the service kubernetes/kubernetes. The first requests
+are refused."""
 from __future__ import annotations
 
 import base64
@@ -52,7 +52,7 @@ class Certificates:
         if authorization != self._authorization:
             return 401, b"no"
         if (method, where.path, query) == ("GET", "/v1/services", {"uuid": [self.uuid]}):
-            # As behind a proxy: the address in the answer leads nowhere.
+            # As behind a proxy: the client cannot use the address that the answer names.
             action = f"http://192.0.2.1/v1/services/{SERVICE}/?action=certificate"
             return 200, json.dumps({"data": [{"id": SERVICE, "actions": {"certificate": action}}]}).encode()
         if (method, where.path, query) == ("POST", f"/v1/services/{SERVICE}/", {"action": ["certificate"]}):

@@ -13,8 +13,8 @@ import uuid
 from .pod import ROOT, Pod
 
 FOLDER = ROOT / "docker/compose"
-# podman-compose 1.0.3 wants each container in a network of the project too, whatever its network mode, which podman refuses. And where the
-# root is read-only, podman puts folders to write into, which Docker does not.
+# podman-compose 1.0.3 also attaches each container to a network of the project, whatever its network mode, and podman refuses that. And podman
+# gives a container with a read-only root some writable folders, which Docker does not.
 PODMAN = """#!/bin/bash
 words=()
 while [ $# -gt 0 ]; do
@@ -31,8 +31,8 @@ exec podman "${words[@]}"
 
 
 class Compose(Pod):
-    """The containers of the project, like those of the pod. `settings` are lines of .env; `kubernetes` are the files that the watcher finds
-    in its folder."""
+    """The containers of the project, used like those of the pod. `settings` are lines of .env; `kubernetes` are the files that the watcher
+    finds in its folder."""
 
     def __init__(self, settings: dict[str, str], kubernetes: dict[str, str]) -> None:
         # pylint: disable=super-init-not-called
@@ -48,7 +48,7 @@ class Compose(Pod):
 
     def __enter__(self) -> "Compose":
         done = self.compose("up", "--detach")
-        # It ends with 0 whatever became of the containers.
+        # podman-compose exits with 0 even if a container did not start.
         if "exit code: 125" in done.stdout + done.stderr:
             self.__exit__()
             raise AssertionError(f"podman-compose up: {done.stdout}{done.stderr}")
@@ -72,12 +72,12 @@ class Compose(Pod):
 
 
 def names(text: str) -> list[str]:
-    """Those of an .env file."""
+    """The names that an .env file sets."""
     return re.findall(r"^([A-Z_]+)=", text, flags=re.MULTILINE)
 
 
 def filled(settings: dict[str, str]) -> str:
-    """.env.example with these values in the place of its own; a name that it does not have is an error."""
+    """The text of .env.example with these values instead of its own. Fails on names that it does not have."""
     text = (FOLDER / ".env.example").read_text(encoding="utf-8")
     unknown = settings.keys() - set(names(text))
     assert not unknown, unknown

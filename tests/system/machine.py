@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small machine with systemd, in a container: our packages are installed in its image, it shares this machine's loopback."""
+"""A small machine with systemd, in a container whose image has our packages. It shares this machine's loopback."""
 from __future__ import annotations
 
 import os
@@ -25,11 +25,11 @@ class Machine:
         self.image = os.environ["SLUICE_SYSTEMD_IMAGE"]
 
     def __enter__(self) -> "Machine":
-        # With SYS_PTRACE podman's own filter lets pidfd_getfd(2) through, as a machine does.
+        # With SYS_PTRACE podman's seccomp filter allows pidfd_getfd(2), which a real machine does not filter.
         podman("run", "--detach", "--name", self.name, "--network=host", "--systemd=always", "--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", self.image)
         self._init = podman("container", "inspect", "--format", "{{.State.Pid}}", self.name).strip()
         wait_for(lambda: self.run("systemctl", "is-system-running", check=False).strip() == "running", "systemd to run")
-        # As on a machine of its own: the service manager hands credentials over by a mount that must be seen here.
+        # As on a real machine: the service manager passes credentials by mounts, which nsenter must see.
         self.run("mount", "--make-rshared", "/")
         return self
 
@@ -43,13 +43,13 @@ class Machine:
         return done.stdout
 
     def start(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess:
-        # Not `podman exec`, which takes the processor for longer than all of the rest.
+        # Not `podman exec`: it costs more processor time than everything else in these tests.
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
         return subprocess.run(["nsenter", "--target", self._init, "--all", *command], input=text or "", env=environment, capture_output=True,
                               text=True, timeout=120, check=False)
 
     def write(self, path: str, text: str) -> None:
-        """A file that root alone may read."""
+        """Writes a file that only root may read."""
         self.run("sh", "-c", f"umask 077; cat > {path}", text=text)
 
     def systemctl(self, *arguments: str, check: bool = True) -> str:
@@ -71,7 +71,7 @@ class Machine:
         self.systemctl("kill", "--kill-who=main", f"--signal={number.name}", unit)
 
     def change(self, unit: str, *lines: str) -> None:
-        """Adds to the section [Service] of a unit until unchange(); seen by its next start."""
+        """Adds lines to the section [Service] of a unit, until unchange(). They hold from its next start."""
         folder = f"/run/systemd/system/{unit}.d"
         self.run("mkdir", "-p", folder)
         self.write(f"{folder}/99-test.conf", "\n".join(("[Service]", *lines, "")))
@@ -82,7 +82,7 @@ class Machine:
         self.systemctl("daemon-reload")
 
     def attack(self, unit: str, attempts: Iterable[str]) -> str:
-        """What the attacker said in the place of the unit's program, with all that the unit gives it and takes from it."""
+        """What the attacker says when the unit starts it instead of its program, with the same rights and restrictions."""
         was_active = self.is_active(unit)
         self.change(unit, "Type=exec", "WatchdogSec=0", f"ExecPaths={ATTACKER}", "ExecStart=", f"ExecStart={ATTACKER} {' '.join(attempts)}")
         try:
@@ -108,7 +108,7 @@ class Machine:
 
 
 def own_folder() -> str:
-    """Where podman is to be run: whoever watches its containers leaves a file `oom` in his working directory when one had too little memory."""
+    """The working directory for podman: its container monitor writes a file `oom` there when a container has run out of memory."""
     return os.path.dirname(os.environ["CONTAINERS_CONF"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment variables of the programs, from the tables that they are made of."""
+"""The environment variables of the programs, read from the tables that define them."""
 from __future__ import annotations
 
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/pod.yaml run by podman, with names, images and files of this run. The pod shares this machine's loopback, where the stand-ins listen."""
+"""docker/pod.yaml, run by podman with names, images and files of this run. The pod shares this machine's loopback, where the stand-ins listen."""
 from __future__ import annotations
 
 import errno
@@ -21,14 +21,14 @@ from lib.wait import wait_for
 from .machine import own_folder, podman
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532, "metrics": 65533}  # and whose user they run as
-LINE = ("translator", "watcher", "provider")  # those that the line is made of
+CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532, "metrics": 65533}  # and the user that each runs as
+LINE = ("translator", "watcher", "provider")  # those that do its work; the other one only shows the translator's admin server
 GROUP = 65532
 IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provider-rancher", "metrics": "sluicectl"}
 
 
 def let_no_memory_grow(pid: int) -> None:
-    """Takes the limit of a running container down to what it uses, as if it had been set too low; its next life has the old one."""
+    """Lowers the memory limit of a running container to what it uses now, as if it had been set too low. After a restart it has the old limit."""
     row = next(row for row in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
                if row.startswith("0::") or ":memory:" in row)
     if ":memory:" in row:
@@ -40,7 +40,7 @@ def let_no_memory_grow(pid: int) -> None:
         try:
             limit.write_text(str(used + room), encoding="utf-8")
             return
-        except OSError as error:  # cgroup v1 refuses what is in use already
+        except OSError as error:  # cgroup v1 refuses a limit below what is in use
             if error.errno != errno.EBUSY:
                 raise
     raise AssertionError(f"no limit for process {pid}")
@@ -64,7 +64,7 @@ class Pod:
 
     def __enter__(self) -> "Pod":
         try:
-            # From elsewhere: a folder named like an image is taken for something to build.
+            # In a folder of its own: podman would build an image from a folder of the same name.
             subprocess.run(["podman", "kube", "play", str(self.manifest)], cwd=self.folder, check=True, capture_output=True,
                            text=True, timeout=120)
         except subprocess.CalledProcessError as error:
@@ -93,7 +93,7 @@ class Pod:
         return self.inspect(container)["State"]["Pid"]
 
     def lives(self) -> dict[str, tuple[int, str]]:
-        """Process and its start, for each container; process 0 where none runs."""
+        """Of each container its process, 0 if none runs, and when it was started."""
         found = json.loads(podman("container", "inspect", *map(self.name_of, CONTAINERS)))
         states = {container: each["State"] for container, each in zip(CONTAINERS, found, strict=True)}
         return {container: (state["Pid"], state["StartedAt"]) for container, state in states.items()}
@@ -105,7 +105,7 @@ class Pod:
         let_no_memory_grow(self.pid(container))
 
     def probe(self, container: str) -> bool:
-        """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""
+        """Runs the liveness probe once; podman restarts a container whose probe has failed too often. Without systemd nothing else runs it."""
         done = subprocess.run(["podman", "healthcheck", "run", self.name_of(container)], capture_output=True, text=True,
                               timeout=180, check=False, cwd=own_folder())
         return done.returncode == 0
@@ -122,7 +122,7 @@ class Pod:
                               timeout=60, check=False)
 
     def wait_restart(self, container: str, life: tuple[int, str], meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Waits until another process than that of `life` runs in the container. Its restart count does not tell: restarts for a failed
+        """Waits until the container runs another process than that of `life`. The restart count would not show it: restarts after a failed
         probe are not counted."""
         def back() -> bool:
             meanwhile()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/catalog: Rancher 1.6 could deploy it, and the containers that it asks for are the line.
+"""docker/catalog: Rancher 1.6 could deploy it, and its containers make up the line.
 
-No Rancher server is here: the template is checked against the other files, and its containers are run by podman with the same options,
-environments and volumes. What Rancher does with labels is done by hand: keys for agents, an admin server asked as its health check asks.
+There is no Rancher server: the template is checked against the other files, and podman runs its containers with the same options,
+environments and volumes. The tests do what Rancher does because of labels: they give agents their keys, and ask admin servers as health
+checks do.
 """
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ from .test_containers import FIRST, PodLine
 HOST = "foo.bar.com"
 KUBERNETES_FILES = "/etc/kubernetes/ssl"
 CHECKS = {name: service["health_check"] for name, service in rancher_compose()["services"].items() if "health_check" in service}
-# One tells of a container, and two of the translator: it is asked through another one.
+# The container whose health check tells about each: the translator's admin server is shown by another one.
 ASKED = {"translator": "metrics", "watcher": "watcher", "provider": "provider", "metrics": "metrics"}
-# Of these the Go original's template has the ones that are left to say; Rancher gives the CATTLE_ ones.
+# Variables that the template shares with the Go original's; the CATTLE_ ones come from Rancher.
 OF_THE_ORIGINAL = {"KUBERNETES_URL", "RANCHER_LB_SEPARATOR", "RANCHER_METADATA_ADDRESS", "RANCHER_CLIENT_TIMEOUT"}
 
 
@@ -49,7 +50,7 @@ OF_THE_ORIGINAL = {"KUBERNETES_URL", "RANCHER_LB_SEPARATOR", "RANCHER_METADATA_A
 def test_the_entry_is_whole():
     entry = yaml.safe_load((ENTRY / "config.yml").read_text(encoding="utf-8"))
     catalog = rancher_compose()["catalog"]
-    # The version of the entry is the one that is offered first, and has to be among the templates.
+    # Rancher offers the version of the entry first, so there must be a template of that version.
     assert entry["version"] == catalog["version"] and entry["name"] == catalog["name"]
     assert list(ENTRY.glob("catalogIcon-sluice.*")) and (TEMPLATE / "README.md").is_file()
     assert catalog["minimum_rancher_version"].startswith("v1.6.")
@@ -60,7 +61,7 @@ def test_every_question_is_used_and_every_variable_asked_for():
     asked = [question["variable"] for question in questions()]
     assert sorted(asked) == sorted(set(VARIABLE.findall(text_of("docker-compose.yml"))))
     assert not VARIABLE.findall(text_of("rancher-compose.yml"))
-    # What Rancher does not understand, such as defaults, stands there as nothing.
+    # Rancher replaces what it does not understand, such as a default, by nothing.
     assert text_of("docker-compose.yml").count("$") == len(VARIABLE.findall(text_of("docker-compose.yml")))
 
 
@@ -96,7 +97,7 @@ def test_sidekicks_and_volumes_name_services():
     assert sorted(["translator", *primaries["translator"]]) == sorted(all_of)
     for name, service in all_of.items():
         assert set(service.get("volumes_from", [])) <= all_of.keys() - {name}
-    # Rancher starts owners of volumes first, which it cannot do in a circle.
+    # Rancher starts the owners of volumes first, so they must not form a circle.
     assert not [name for name in ("translator", "access") if "volumes_from" in all_of[name]]
     assert [name for name, service in all_of.items() if "access" in service.get("volumes_from", [])] == ["watcher"]
 
@@ -119,7 +120,7 @@ def test_only_those_who_ask_rancher_are_agents():
 
 
 def test_docker_compose_reads_it(tmp_path):
-    """The schema of version 2; what belongs to Rancher is in labels and in the other file."""
+    """It has the schema of version 2: what only Rancher understands is in labels and in the other file."""
     answers = {question["variable"]: question["default"] for question in questions()}
     (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in answers.items()), encoding="utf-8")
     done = subprocess.run(
@@ -155,7 +156,7 @@ class StackLine(PodLine):
         wait_for(lambda: answers(*self.traffic.target[:3]), "the load balancer to serve")
 
     def _leave_as_the_original(self) -> dict:
-        """An Ingress and its load balancer; whoever made that is gone, and has taken the addresses out of the Ingress."""
+        """An Ingress and its load balancer, as the Go original leaves them: it takes the addresses out of the Ingress when it ends."""
         self.cluster.apply(self.cluster.service("web"), self.cluster.slice("web", [self.backend.ip]),
                            self.cluster.ingress("first", [{"host": HOST, "paths": [("/", "Prefix", "web", 80)]}]))
         uid = self.cluster.get("service", "web")["metadata"]["uid"]
@@ -178,7 +179,7 @@ def running_line():
 
 
 def test_the_originals_load_balancer_is_taken_over_in_place(line):
-    """A client asks it from before the start on."""
+    """A client sends requests from before the start."""
     wait_for(lambda: line.rancher.balancer(FIRST).get("description"), "the load balancer to be marked as ours")
     taken = line.rancher.balancer(FIRST)
     assert not line.left.get("description")
@@ -190,11 +191,11 @@ def test_the_originals_load_balancer_is_taken_over_in_place(line):
 def test_the_access_is_made_once(line):
     state = line.pod.inspect("access")["State"]
     assert (state["Status"], state["ExitCode"]) == ("exited", 0)
-    # Rancher refused at first, so the watcher had to wait for its token.
+    # Rancher refused the first requests, so the watcher had to wait for its token.
     assert "trying again" in line.pod.log("access") and line.certificates.refusals == 0
     files = [f"{KUBERNETES_FILES}/{name}" for name in ("ca.pem", "token")]
     assert line.pod.run("watcher", "stat", "--format=%n %a %u", *files).stdout.splitlines() == [f"{path} 400 65530" for path in files]
-    # Neither the certificate's key nor anything else is left there.
+    # Nothing else is left there, such as the certificate's key.
     assert line.pod.run("watcher", "ls", "-A", KUBERNETES_FILES).stdout.split() == ["ca.pem", "token"]
     assert line.pod.run("watcher", "cat", f"{KUBERNETES_FILES}/token").stdout.strip() == line.token
     assert [entry["status"] for entry in line.kube.requests(identity="controller") if entry["status"] in (401, 403)] == []
@@ -222,7 +223,7 @@ def test_a_container_has_no_rights(line, container, user):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_only_the_translator_can_make_sockets(line, container):
-    # Whichever container had the volume first: it belongs to the translator.
+    # It belongs to the translator, whichever container was the first to use the volume.
     assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice").stdout.split() == ["750", "65531", str(GROUP)]
     assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice-admin").stdout.split() == ["1770", "0", str(GROUP)]
     made = line.pod.run(container, "touch", "/run/sluice/mine").returncode == 0
@@ -231,7 +232,7 @@ def test_only_the_translator_can_make_sockets(line, container):
 
 
 def asked_by_rancher(line: StackLine, container: str) -> bool:
-    """The health check of rancher-compose.yml, once."""
+    """Asks once what the health check in rancher-compose.yml asks."""
     check = CHECKS[ASKED[container]]
     method, path, _ = check["request_line"].split()
     try:
@@ -279,7 +280,7 @@ def log_of(name: str) -> str:
                 "RANCHER_METADATA_ADDRESS": "metadata.invalid"}),
 ])
 def test_names_are_looked_up_where_docker_is_old(tmp_path, container, environment):
-    """Its filter answers EPERM to what it does not know, and the C library takes ENOSYS alone for a reason to do without."""
+    """An old Docker's filter answers EPERM to system calls that it does not know, but the C library does without them only after ENOSYS."""
     unknown = ["clone3", "faccessat2", "openat2", "close_range", "statx", "rseq", "pidfd_open", "epoll_pwait2", "landlock_create_ruleset"]
     (tmp_path / "filter.json").write_text(json.dumps({
         "defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": unknown, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}]}))
@@ -297,7 +298,7 @@ def test_names_are_looked_up_where_docker_is_old(tmp_path, container, environmen
 
 
 def test_removing_the_stack_leaves_the_load_balancers(line):
-    """The last test: the containers are gone afterwards."""
+    """Must be the last test: it removes the containers."""
     balancer, addresses = line.rancher.balancer(FIRST)["uuid"], line.cluster.addresses("first")
     volumes = {mount["Name"] for name in line.pod.services for mount in line.pod.inspect(name)["Mounts"]}
     line.pod.down()

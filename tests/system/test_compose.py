@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/compose: the line as Compose starts it, its services killed while a client goes on asking.
+"""docker/compose: the line as Compose starts it; its services are killed while a client keeps sending requests.
 
-podman-compose runs the file; what Docker's own Compose thinks of it, `docker-compose config` says. podman runs no health checks by itself
-where there is no systemd, so they are run by hand, and Docker restarts nothing because of them.
+podman-compose runs the file, and `docker-compose config` says whether Docker's own Compose accepts it. Without systemd podman runs no health
+checks, so the tests run them; Docker restarts nothing because of them.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .manifests import rendered, rules
 from .options import environment_names
 from .pod import CONTAINERS, GROUP
 from .test_containers import FIRST, PodLine
-# The same holds of these containers.
+# These tests run on the containers of Compose, too.
 from .test_containers import test_a_container_has_no_rights, test_podman_limits_a_container  # noqa: F401 pylint: disable=unused-import
 from .test_containers import test_the_sockets_are_for_the_line_alone  # noqa: F401 pylint: disable=unused-import
 
@@ -112,7 +112,7 @@ def test_a_killed_container_comes_back_alone_and_no_request_is_lost(line, contai
 
 
 def test_down_leaves_the_load_balancers(line):
-    """The last test with the containers: they are gone afterwards."""
+    """Must be the last test with the containers: it removes them."""
     balancer, addresses = line.rancher.balancer(FIRST)["uuid"], line.cluster.addresses("first")
     address, port = line.rancher.traffic_addresses(FIRST)[0]
     with Traffic(address, port, HOST) as traffic:
@@ -135,7 +135,7 @@ def config(folder: pathlib.Path) -> subprocess.CompletedProcess:
 
 
 def test_docker_compose_reads_it(tmp_path):
-    """Version 1.29 against the schema of the file's own version; podman-compose takes anything."""
+    """Version 1.29 checks the file against the schema of the version that it names; podman-compose checks nothing."""
     (tmp_path / "env").write_text(filled({"CATTLE_ACCESS_KEY": "access", "CATTLE_SECRET_KEY": "secret"}), encoding="utf-8")
     done = config(tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line as a pod: each process in a container of its own, killed, hung and restarted alone."""
+"""The line as a pod: each process in a container of its own, which is killed, hung and restarted without the others."""
 from __future__ import annotations
 
 import json
@@ -63,7 +63,7 @@ class PodLine:
             raise AssertionError(f"{error}\n{self.pod.logs()}") from error
 
     def serves_another(self, name: str) -> None:
-        """Something new is done, and nothing old was lost."""
+        """A new Ingress gets a load balancer, and the first one still has its own."""
         self.cluster.apply(self.cluster.ingress(name, [{"host": f"{name}.example.com", "paths": [("/", "Prefix", "web", 80)]}]))
         self.wait_address(name)
         self.cluster.delete("ingress", name)
@@ -95,7 +95,7 @@ def test_a_container_has_no_rights(line, container, user):
     assert fields["NoNewPrivs"] == ["1"] and fields["Seccomp"] == ["2"]
     mounts = [row.split() for row in pathlib.Path(f"/proc/{pid}/mounts").read_text(encoding="utf-8").splitlines()]
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/"] == ["ro"]
-    # Only the translator makes sockets; nobody else can put one in the place of its.
+    # Only the translator makes sockets there; nobody else can replace one.
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice"] == {"translator": ["rw"], "metrics": []}.get(container, ["ro"])
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice-admin"] == ["ro" if container == "metrics" else "rw"]
 
@@ -117,7 +117,7 @@ def test_credentials_are_where_they_are_needed(line):
 
 
 def test_the_translators_admin_server_has_a_port_of_another_container(line):
-    """And the port is there, and says so, while the translator is not."""
+    """While the translator does not answer, the port does, with 503."""
     assert look(10242, "/healthz").status == 200
     assert "sluice_translator_records" in look(10242, "/metrics").text
     assert look(10242, "/objects/secret").status == 404
@@ -166,9 +166,9 @@ def _killed_for_memory() -> int:
 
 @pytest.mark.parametrize("container", LINE)
 def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container):
-    """It ends in the middle of more work than it has memory for; that work is done afterwards, and nothing old is lost."""
+    """It is killed while it has more work than memory; the work is done afterwards, and nothing is lost."""
     before, balancer, killed = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"], _killed_for_memory()
-    # As many as there are hosts left with a free port.
+    # As many as there are hosts whose port is still free.
     names = [f"memory-{container}-{number}" for number in range(2)]
     sizes = iter(range(1500, 6001, 1500))
 
@@ -181,7 +181,8 @@ def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container
                                                       for number in range(count)]))
 
     def ask_for_more(*command: str) -> int:
-        """`apply` would keep all of it once more, in an annotation, which is too much for one; `replace` conflicts with an address that comes meanwhile."""
+        """Not by `apply`, which copies the whole object into an annotation, too large for one; nor by `replace`, which conflicts with a status
+        that is written meanwhile."""
         count = next(sizes)
         for name in names:
             line.cluster.kubectl(*(part.format(name) for part in command), text=ingress(name, count))
@@ -209,15 +210,15 @@ def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container
 
 
 CREDENTIALS = {"watcher": {"read=/etc/sluice/kubeconfig"}, "provider": {"read=/etc/sluice/access-key", "read=/etc/sluice/secret-key"}}
-# Each link lets in the user of its own other end alone.
+# Each socket lets in only the user of the program at its other end.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {"watcher": "connect=/run/sluice/source.sock", "provider": "connect=/run/sluice/provider.sock"}
-# And this is the option that would have to name its user for the link that is not its own.
+# The option that would let each in at the socket that is not its own.
 STRANGER_TO = {"watcher": "--allow-provider-uid", "provider": "--allow-watcher-uid"}
 ADMIN_SOCKETS = {name: f"ask=/run/sluice-admin/{file}.admin" for name, file in
            (("watcher", "watcher"), ("translator", "translator"), ("provider", "provider-rancher"))}
-# The containers of a pod share its network; no container sees the processes of another. podman's filter leaves it namespaces of users, as
-# Kubernetes' does not: what is tried after that, in one, is no more either.
+# What every container may. The containers of a pod share its network, but none sees the processes of another. podman's seccomp filter allows
+# user namespaces, which that of Kubernetes does not; what is tried inside one must fail all the same.
 EVERYBODY = {"read=/etc/hostname", "write=/run/sluice-admin", "write=/dev/shm", "root=namespace"}
 RIGHTS = {f"root={how}" for how in ("setuid", "mount", "hostname", "module", "device")} | {"family=17"}
 OTHERS = {"signal=-1", "see=2", "trace=2", "memory=2"}
@@ -228,10 +229,10 @@ def _may(line: PodLine, container: str) -> set[str]:
     ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
     may = EVERYBODY | ports | CREDENTIALS.get(container, set())
     if container == "metrics":
-        # It looks into one admin server, and can put nothing in the place of any.
+        # It looks into one admin server, and cannot replace the socket of any.
         return may - {"write=/run/sluice-admin"} | {ADMIN_SOCKETS["translator"]}
     if container == "translator":
-        # Its user is the one that sluicectl looks in as.
+        # sluicectl runs as its user, so that user may look into all admin servers.
         return may | {"write=/run/sluice", "listen=/run/sluice/attacker.sock"} | (set(ADMIN_SOCKETS.values()) - {ADMIN_SOCKETS[container]})
     return may | {LINK[container]}
 
@@ -250,7 +251,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
     with PodLine(container, lambda line: _all(line, container)) as line:
         pod = line.pod
         wait_for(lambda: attack.is_over(pod.log(container)), f"the attacker to be done\n{pod.log(container)}")
-        # Again in its next life, when all the others have long been there.
+        # It tries again in its next life, when all the others are there.
         for other in set(LINE) - {container}:
             wait_for(lambda other=other: "event=admin-listening" in pod.log(other), f"the admin server of {other}\n{pod.log(other)}")
         if container in LINK:
@@ -268,7 +269,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
 
 
 def test_the_rights_in_the_manifests_are_those_that_are_used(line):
-    """The line runs with them all the time; here is done what needs the rest of them."""
+    """The other tests use most of them; the rest is used here."""
     service = line.cluster.service("db", 5432)
     service["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer", "allocateLoadBalancerNodePorts": False}
     line.cluster.apply(service)
@@ -281,14 +282,14 @@ def test_the_rights_in_the_manifests_are_those_that_are_used(line):
     asked = [entry for entry in line.kube.requests(identity="controller") if entry["resource"]]
     assert not [entry for entry in asked if entry["status"] == 403]
     used = {(entry["group"], "/".join(filter(None, (entry["resource"], entry["subresource"]))), entry["verb"]) for entry in asked}
-    # Whether it may, everybody may ask.
+    # Everybody may ask what they are allowed to do.
     used = {right for right in used if right[0] != "authorization.k8s.io"}
-    # An Event is patched when it is repeated.
+    # Only a repeated Event is patched.
     assert used | {("", "events", "patch")} == rights(rendered("rancher"))
 
 
 def test_taking_the_pod_down_leaves_the_load_balancers(line):
-    """The last test: the pod is gone afterwards."""
+    """Must be the last test: it removes the pod."""
     balancer = line.rancher.balancer(FIRST)["uuid"]
     line.pod.down()
     assert not podman("ps", "--all", "--quiet", "--filter", f"name={line.pod.name}-").split()

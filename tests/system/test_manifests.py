@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/kubernetes: what the folders render to is whole, confined, and asks for no more rights than are used."""
+"""docker/kubernetes: what the folders render to is complete, confined, and has no more rights than are used."""
 from __future__ import annotations
 
 import pytest
@@ -42,7 +42,7 @@ def test_selectors_find_the_pod(objects):
     selectors += [each["spec"]["selector"] for each in objects if each["kind"] == "Service"]
     for selector in selectors:
         assert selector and selector.items() <= labels.items()
-    # Otherwise no node could ever be drained.
+    # With 0 no node could ever be drained.
     assert budget["maxUnavailable"] >= 1
 
 
@@ -52,12 +52,12 @@ def containers(objects: list[dict]) -> dict[str, dict]:
 
 
 def ours(objects: list[dict]) -> dict[str, dict]:
-    """Without the proxy, and without what shows the translator's admin server."""
+    """All containers but the proxy and the one that shows the translator's admin server."""
     return {name: each for name, each in containers(objects).items() if name not in ("proxy", "metrics")}
 
 
 def test_nothing_but_its_own_end_stops_a_proxy(objects):
-    """No probe restarts it, and what is in its container is started by no other one."""
+    """No probe restarts it, and no other container starts its program."""
     all_of = containers(objects)
     if "proxy" not in all_of:
         return
@@ -95,13 +95,13 @@ def test_probes_ask_the_admin_server_at_its_port(objects):
         variables = {row["name"]: row["value"] for row in each["env"]}
         assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_ADMIN_ADDRESS"])]
         assert each["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": name}
-        # What the others lack must not lead clients away from a proxy that serves.
+        # Clients are not to be led away from a proxy that serves because another container is not ready.
         assert ("readinessProbe" in each) == (name == "provider")
     assert containers(objects)["provider"]["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "provider"}
 
 
 def test_the_translator_has_no_network_and_another_shows_its_admin_server(objects):
-    """Whether it lives is asked from within, so that no other container's end can be taken for its own."""
+    """Liveness is checked inside the container, so that the end of the other one cannot be taken for its own."""
     translator, metrics = (containers(objects)[name] for name in ("translator", "metrics"))
     variables = {row["name"]: row["value"] for row in translator["env"]}
     assert "ports" not in translator and "SLUICE_ADMIN_ADDRESS" not in variables

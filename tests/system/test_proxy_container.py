@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy in a container of its own, as in docker/kubernetes: whatever happens to the provider's, a client that keeps asking notices nothing."""
+"""The proxy in a container of its own, as in docker/kubernetes: clients notice nothing of what happens to the provider's container."""
 from __future__ import annotations
 
 import json
@@ -31,8 +31,8 @@ PATIENCE_S = 120.0
 
 
 class Containers:
-    """Both containers with the images, the user, the limits and the folders of the manifest, behind a translator of the tests. They share
-    this machine's loopback, where the backends are."""
+    """Both containers with the images, user, limits and folders of the manifest; the translator is one of the tests'. They share this machine's
+    loopback, where the backends listen."""
 
     def __init__(self, proxy: str) -> None:
         self.proxy = proxy
@@ -118,7 +118,7 @@ def running_line(request) -> Iterator[Containers]:
 
 
 def served_later(line: Containers) -> None:
-    """The provider is back, and does its work."""
+    """Waits until the provider is back and carries out a change."""
     line.apply(pool("web", line.pods["two"]))
     wait_for(lambda: line.serves("/", "two"), f"the change to be served\n{line.log('provider')}", PATIENCE_S)
 
@@ -128,7 +128,7 @@ def oom_kills() -> int:
 
 
 def grow(line: Containers) -> None:
-    """More than it has memory for."""
+    """Gives the provider more routes than it has memory for, until it is killed."""
     killed, before = oom_kills(), line.life("provider")
     let_no_memory_grow(line.life("provider")[0])
     number = 0
@@ -174,8 +174,8 @@ def test_a_killed_proxy_comes_back_with_the_newest_state(line):
 
 
 def test_it_drains_when_its_container_is_stopped(line):
-    """As when the pod ends: whoever is being served is served to the end."""
-    # With the provider, whose idle connection of its probe counts until it asks again.
+    """As when the pod ends: requests under way are completed."""
+    # The provider first: its probe's idle connection would count as one to be drained until it is used again.
     podman("stop", "--time", "5", line.name_of("provider"))
     podman("stop", "--time", "30", line.name_of("proxy"))
     assert "event=master-draining" in line.log("proxy") and "event=master-cut" not in line.log("proxy")

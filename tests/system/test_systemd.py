@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our packages on a real systemd: the line from units, each process killed, hung and restarted alone."""
+"""Our packages under a real systemd: the line runs as units; each process is killed, hung and restarted without the others."""
 from __future__ import annotations
 
 import base64
@@ -84,14 +84,14 @@ def test_every_unit_is_active_and_says_what_it_does(line):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_lines_in_the_journal_have_priorities(line, unit):
-    """And no time of their own, beside the journal's."""
+    """And no timestamp of their own, because the journal has one."""
     report = line.machine.run("journalctl", "--no-pager", "--output=json", "--unit", unit, "_COMM=" + unit.removesuffix(".service")[:15])
     priorities: dict[str, set[str]] = {}
     for entry in map(json.loads, report.splitlines()):
         message = entry["MESSAGE"]
         assert message.startswith("level=") and " ts=" not in message, message
         priorities.setdefault(message.split()[0], set()).add(entry["PRIORITY"])
-    # Each waits for its neighbours at its first start, and warns of that.
+    # At its first start each waits for its neighbours, and warns about it.
     assert priorities.pop("level=warn") == {"4"} and priorities.pop("level=info") == {"6"}
     assert priorities.pop("level=error", {"3"}) == {"3"} and not priorities
 
@@ -116,7 +116,7 @@ def test_processes_have_users_of_their_own_and_no_rights(line):
 
 
 def test_credentials_are_for_their_process_alone(line):
-    """The files in /etc are root's; each process reads a copy that the service manager gave it."""
+    """The files in /etc belong to root; each process reads the copy that the service manager gives it."""
     for user in ("sluice-watcher", "sluice-translator", "sluice-provider"):
         for path in ("/etc/sluice/kubeconfig", "/etc/sluice/rancher-secret-key",
                      "/run/credentials/sluice-watcher.service/kubeconfig"):
@@ -130,7 +130,7 @@ def test_credentials_are_for_their_process_alone(line):
 @pytest.mark.parametrize("unit,port", [("sluice-watcher.service", 10241), ("sluice-translator.service", 10242),
                                        ("sluice-provider-rancher.service", 10243)])
 def test_every_admin_server_is_open(line, unit, port):
-    """On the loopback, and as a socket of its user; the translator has no network, and another unit shows its admin server."""
+    """On loopback, and as a socket that belongs to its user. The translator has no network: another unit shows its admin server."""
     name = unit.removeprefix("sluice-").removesuffix(".service")
     user = {"watcher": "sluice-watcher", "translator": "sluice-translator"}.get(name, "sluice-provider")
     for path, words in (("/healthz", "the event loop turns"), ("/readyz", "ready"), ("/metrics", "sluice_build_info")):
@@ -142,7 +142,7 @@ def test_every_admin_server_is_open(line, unit, port):
 
 
 def test_the_port_of_the_translator_tells_of_it_while_it_is_away(line):
-    """It is no part of the translator: it outlives it, and its own end is not noticed by who asks next."""
+    """The unit that shows it outlives the translator; if it ends itself, the next request starts it again."""
     machine = line.machine
     ask = "exec 3<>/dev/tcp/127.0.0.1/10242; printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
     assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 200 ")
@@ -152,7 +152,7 @@ def test_the_port_of_the_translator_tells_of_it_while_it_is_away(line):
     assert "Seccomp:\t2" in status and "CapEff:\t0000000000000000" in status
     machine.signal(METRICS, signal.SIGKILL)
     assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 200 ")
-    # With its neighbours: when one of them connects again, systemd starts it.
+    # Its neighbours are stopped, too: if one of them connected again, systemd would start the translator.
     machine.systemctl("stop", *UNITS)
     try:
         assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 503 ")
@@ -201,7 +201,7 @@ def test_the_sockets_survive_a_restart_of_the_translator(line):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_hung_process_is_found_and_replaced_alone(line, unit):
-    """By the watchdog, sooner than by the unit's own times, which are those of a busy machine."""
+    """By the watchdog, with shorter times than the unit's own, which allow for a busy machine."""
     machine = line.machine
     machine.change(unit, "WatchdogSec=8s", "TimeoutAbortSec=1s")
     try:
@@ -230,10 +230,10 @@ CREDENTIALS = {WATCHER: ("kubeconfig",), RANCHER: ("access-key", "secret-key")}
 CREDENTIAL_FILES = {f"/run/credentials/{unit}/{name}": unit for unit, names in CREDENTIALS.items() for name in names}
 NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX, *PROXIES}
 STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx", PROXY_HAPROXY: "/var/lib/sluice/haproxy", PROXY_NGINX: "/var/lib/sluice/nginx"}
-# Each link lets in the user of its own other end alone.
+# Each socket lets in only the user of the program at its other end.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
-# And this is the option that would have to name its user for the link that is not its own.
+# The options that would let each in at the sockets that are not its own.
 STRANGER_TO = {WATCHER: {"--allow-provider-uid"}, **dict.fromkeys((RANCHER, HAPROXY, NGINX), {"--allow-watcher-uid"}),
                METRICS: {"--allow-provider-uid", "--allow-watcher-uid"}}
 INET, NETLINK, PACKET = "family=2", "family=16", "family=17"
@@ -260,7 +260,7 @@ def _may(unit: str, ports: set[str]) -> set[str]:
 
 
 def _all(line: SystemdLine, unit: str, ports: set[str]) -> set[str]:
-    """What is tried from the place of each unit."""
+    """Everything that is tried in the place of a unit."""
     attempts = {f"read={path}" for path in (*CREDENTIAL_FILES, "/etc/hostname", "/etc/shadow", "/etc/sluice/kubeconfig", "/tmp/of-others", "/proc/kmsg")}
     attempts |= {"list=/etc/sluice", "list=/root", "write=/tmp", "connect=/run/dbus/system_bus_socket", "connect=/run/systemd/private",
                  "listen=/run/sluice/attacker.sock"}
@@ -282,7 +282,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
     for folder in STATE.values():
         machine.run("install", "-d", "-o", "sluice-provider", "-g", "sluice", "-m", "700", folder)
     ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
-    # Providers are of one trade and share a user: they are not meant to run beside each other.
+    # All providers have the same user, because only one of them is meant to run: they are not protected from each other.
     alone = unit in STATE
     if alone:
         machine.systemctl("stop", RANCHER)

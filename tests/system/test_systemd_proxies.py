@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HAProxy and nginx from our packages' units on a real systemd: each serves, and takes the other's place when it is started."""
+"""HAProxy and nginx as units of our packages under a real systemd: each serves, and replaces the other when it is started."""
 from __future__ import annotations
 
 import pytest

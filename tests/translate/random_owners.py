@@ -15,7 +15,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib.certs import self_signed  # noqa: E402  pylint: disable=wrong-import-position
-from lib.engine import Body, Engine  # noqa: E402  pylint: disable=wrong-import-position
+from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
+from lib.frames import Body  # noqa: E402  pylint: disable=wrong-import-position
 
 NAMESPACES = ["a", "b", "c"]
 HOSTS = ["x.org", "y.org", "www.y.org", "*.org", "*.y.org", "org", ""]

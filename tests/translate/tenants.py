@@ -19,7 +19,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib.certs import Pair, self_signed  # noqa: E402  pylint: disable=wrong-import-position
-from lib.engine import Body, Engine  # noqa: E402  pylint: disable=wrong-import-position
+from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
+from lib.frames import Body  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77
 SMALL = 1_000  # Ingresses of others

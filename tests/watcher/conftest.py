@@ -2,7 +2,6 @@
 """The real watcher between a Kubernetes stand-in and a translator made of a few lines of Python."""
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 import shutil
@@ -13,17 +12,13 @@ import pytest
 
 from lib.cluster import Cluster
 from lib.daemon import Daemon
-from lib.sourcelink import SourceLink, runtime_folder
+from lib.line import build_folder
+from lib.sourcelink import SourceLink
 from lib.wait import wait_for
 from standins.kube.client import KubeStandin
 
 READS = ("get", "list", "watch")
 SANITIZER_EXIT = 77
-
-
-def build_folder() -> pathlib.Path:
-    """Where the programs are: $SLUICE_BUILD, set by scripts/test."""
-    return pathlib.Path(os.environ.get("SLUICE_BUILD") or pathlib.Path(__file__).resolve().parents[2] / "build")
 
 
 class Rig:
@@ -33,12 +28,14 @@ class Rig:
     def __init__(self, profile: str = "1.34", *kube_arguments: str):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-watcher-"))
         self.kube = KubeStandin(profile, *kube_arguments)
-        self.link = SourceLink(runtime_folder(self.folder))
+        self.runtime = self.folder / "run"
+        self.runtime.mkdir()
+        self.link = SourceLink(self.runtime)
         self.watcher: Daemon | None = None
 
     def __enter__(self) -> "Rig":
         self.kube.start()
-        self.link.start()
+        self.link.listen()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,7 +56,7 @@ class Rig:
     def prepare(self, *arguments: str, environment: dict[str, str] | None = None, stdin: bytes | None = None,
                 kubeconfig: pathlib.Path | str | None = "") -> Daemon:
         """The watcher, not started."""
-        given = ["--runtime-dir", str(self.folder / "run"), "--log-level", "debug", "--backoff-first", "0.05",
+        given = ["--runtime-dir", str(self.runtime), "--log-level", "debug", "--backoff-first", "0.05",
                  "--backoff-max", "0.4", "--stream-timeout", "3", "--request-timeout", "30"]
         if kubeconfig is not None:
             given += ["--kubeconfig", str(kubeconfig or self.kube.controller_kubeconfig)]

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from lib.wait import wait_for
+from standins.kube.public import write_kubeconfig
 
 
 def kubeconfig(rig, user: dict, **cluster: object) -> pathlib.Path:
@@ -20,10 +21,7 @@ def kubeconfig(rig, user: dict, **cluster: object) -> pathlib.Path:
     path = rig.folder / "kubeconfig"
     cluster = {"server": rig.kube.url, "certificate-authority": str(rig.kube.ca_file), **cluster}
     cluster = {key: value for key, value in cluster.items() if value is not None}
-    path.write_text(yaml.safe_dump({
-        "apiVersion": "v1", "kind": "Config", "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": user}]}))
+    write_kubeconfig(path, user, **cluster)
     return path
 
 

@@ -94,7 +94,7 @@ def test_one_that_goes_while_nobody_looks_is_gone(rig, who):
     if who != "translator":
         rig.watcher.start()
     if who != "watcher":
-        rig.link.start()
+        rig.link.listen()
     rig.settle(2)
     rig.link.wait_gone("ingress", "odd", timeout=60)
 
@@ -105,7 +105,7 @@ def test_a_translator_that_restarts_is_told_what_was_known(rig):
     record = rig.link.wait_record("ingress", "odd")
     put(rig, "ingresses", ingress("odd"), {"spec": {"rules": 7}})
     rig.watcher.wait_event("object-refused", timeout=60)
-    rig.link.drop()
+    rig.link.hang_up()
     rig.link.records.clear()
     rig.settle(2)
     assert rig.link.wait_record("ingress", "odd", timeout=60) == record and not rig.link.messages("keep")

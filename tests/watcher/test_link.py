@@ -2,11 +2,12 @@
 """The translator dies, hangs, is slow or talks nonsense; the watcher is killed: the records end up the same."""
 from __future__ import annotations
 
+import pathlib
 import struct
 
 import pytest
 
-from lib.sourcelink import frame, pss_kib
+from lib.frames import frame
 from lib.wait import stays, wait_for
 
 
@@ -15,7 +16,7 @@ def test_a_translator_that_comes_later(rig):
     rig.kube.bulk(count=5)
     rig.prepare().start()
     rig.watcher.wait_event("kind-synced", "kind=ingress ")
-    rig.link.start()
+    rig.link.listen()
     rig.settle()
     assert len(rig.link.names("ingress")) == 5
 
@@ -29,7 +30,7 @@ def test_a_translator_that_restarts_gets_a_snapshot_of_what_is_now(rig):
     rig.kube.api.delete("ingresses", "gone")
     rig.ingress("new")
     rig.kube.wait_requests(1, since=mark, verb="create")
-    rig.link.start()
+    rig.link.listen()
     rig.link.wait_whole(2)
     rig.link.wait_record("ingress", "new")
     assert "default/gone" not in rig.link.names("ingress")
@@ -41,7 +42,7 @@ def test_a_snapshot_that_is_cut_is_sent_again(rig):
     rig.link.pause()
     rig.prepare().start()
     rig.watcher.wait_event("kind-synced", "kind=service ")
-    rig.link.drop()
+    rig.link.hang_up()
     rig.link.resume()
     wait_for(lambda: rig.link.connection and rig.link.connection.is_whole, "a whole snapshot", 20)
     assert len(rig.link.names("ingress")) == 2000
@@ -93,6 +94,12 @@ def test_a_slow_translator_makes_changes_coalesce(rig):
         rig.link.wait_record("ingress", f"app-{number % 20:05d}", "bench-0", lambda r, n=number: {"key": "n", "value": str(n)} in r.get("annotations", []))
     # What the socket and the output take is a fraction of 300 times 20 kB; beyond that each object is told once.
     assert len(rig.link.messages(since=told)) < 100
+
+
+def pss_kib(pid: int) -> int:
+    """The proportional memory of a process."""
+    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def test_memory_does_not_grow_while_the_translator_sleeps(rig):

@@ -334,7 +334,7 @@ def test_a_translator_that_restarts_writes_nothing(rig, tcp):
     rig.link.status(tcp, "192.0.2.1")
     wait_shown(rig, "192.0.2.1")
     mark = rig.kube.mark()
-    rig.link.drop()
+    rig.link.hang_up()
     rig.settle(2)
     rig.link.status(tcp, "192.0.2.1")
     pass_through(rig)

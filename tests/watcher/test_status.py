@@ -91,7 +91,7 @@ def test_a_restart_writes_nothing(rig, web, who):
         rig.watcher.kill()
         rig.watcher.start()
     else:
-        rig.link.drop()
+        rig.link.hang_up()
     rig.settle(2)
     rig.link.status(web, "192.0.2.1")
     rig.rehost("b.example")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lib.sourcelink import runtime_folder
 from lib.wait import stays, wait_for
 
 from .conftest import ingress, service
@@ -258,4 +257,4 @@ def test_an_object_over_the_limit_is_left_out(make_rig, profile):
 
 def test_the_folder_of_sockets_gets_the_admin_and_nothing_else(rig):
     rig.start()
-    assert {path.name for path in runtime_folder(rig.folder).iterdir()} == {"source.sock", "watcher.admin"}
+    assert {path.name for path in rig.runtime.iterdir()} == {"source.sock", "watcher.admin"}

@@ -123,11 +123,11 @@ class KubeStandin:
             raise TimeoutError(f"{len(found)} of {count} requests {when} after {timeout_s} s")
         return found
 
-    def writes(self, since: int = 0, identity: str = "controller", **when: Any) -> Documents:
+    def writes(self, since: int = 0, **when: Any) -> Documents:
         """Requests of the controller that wrote or tried to, whatever came of them; a question that is a POST is none."""
         return [
             entry
-            for entry in self.requests(since, identity=identity, **when)
+            for entry in self.requests(since, identity="controller", **when)
             if entry["verb"] not in ("get", "list", "watch") and entry["resource"] != "selfsubjectaccessreviews"
         ]
 

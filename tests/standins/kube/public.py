@@ -11,11 +11,12 @@ import json
 import ssl
 import tempfile
 import urllib.parse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from lib.answer import Answer, read
 
 # What a kind is called in paths, and where it is served.
 KINDS = {
@@ -42,20 +43,30 @@ TIMEOUT_S = 30.0
 class ApiFailure(Exception):
     """An answer of 400 or more."""
 
-    def __init__(self, response: Response):
+    def __init__(self, response: Answer):
         super().__init__(f"{response.status}: {response.body[:500]!r}")
         self.status = response.status
 
 
-@dataclass
-class Response:
-    status: int
-    headers: dict[str, str]
-    body: bytes
+def write_private(path: Path, content: bytes) -> None:
+    """A file that only its owner reads, by rename, so that a reader never sees half of it."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(content)
+    fresh.replace(path)
 
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
+
+def write_kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> None:
+    """One cluster, one user and one context."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user", "namespace": "default"}}],
+    }
+    write_private(path, yaml.safe_dump(document, sort_keys=False).encode())
 
 
 class Access:
@@ -112,7 +123,7 @@ class KubeApi:
 
     def request(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json", headers: dict[str, str] | None = None
-    ) -> Response:
+    ) -> Answer:
         """One request on a connection of its own. Never raises for a status."""
         sent = {"User-Agent": USER_AGENT, "Accept": "application/json", **self.access.headers(), **(headers or {})}
         data = None
@@ -121,10 +132,9 @@ class KubeApi:
             sent["Content-Type"] = content_type
         with contextlib.closing(self.access.connect(TIMEOUT_S)) as connection:
             connection.request(method, self.access.prefix + path, data, sent)
-            answer = connection.getresponse()
-            return Response(answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read())
+            return read(connection.getresponse())
 
-    def _done(self, response: Response) -> Any:
+    def _done(self, response: Answer) -> Any:
         if response.status >= 400:
             raise ApiFailure(response)
         return response.json

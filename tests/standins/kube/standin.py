@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import base64
-import os
 import ssl
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lib.certs import Authority
 
-from . import admission, auth, tls
+from . import admission, auth, public, tls
 from .profiles import Profile
 from .server import Network
 from .state import State
@@ -35,9 +32,8 @@ class Standin:
             "control": "control.sock",
         }
         self.files = {what: str(folder / name) for what, name in names.items()}
-        self._folder = folder
         self._authority = Authority("standin-kube-ca")
-        self._tls = None if is_plain else tls.server_context(folder, self._authority)
+        self._tls = None if is_plain else tls.server_context(self._authority)
         for name in admission.PROTECTED_NAMESPACES:
             admission.make_namespace(self.state, name)
         self.network = Network(self.state, port, self._tls)
@@ -45,11 +41,7 @@ class Standin:
         self._write_files()
 
     def _write(self, what: str, content: bytes) -> None:
-        """A file that only its owner reads, by rename, so that a reader never sees half of it."""
-        fresh = self.files[what] + ".new"
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
-        os.replace(fresh, self.files[what])
+        public.write_private(Path(self.files[what]), content)
 
     def _write_files(self) -> None:
         admin = self.state.authenticator.admin
@@ -62,19 +54,8 @@ class Standin:
         self._write("ca_file", self._authority.pem)
 
     def _write_kubeconfig(self, what: str, user: dict[str, Any]) -> None:
-        """One cluster, one user and one context."""
-        cluster = {"server": self.network.url}
-        if self._tls is not None:
-            cluster["certificate-authority-data"] = _encoded(self._authority.pem)
-        document = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "standin",
-            "clusters": [{"name": "standin", "cluster": cluster}],
-            "users": [{"name": "user", "user": user}],
-            "contexts": [{"name": "standin", "context": {"cluster": "standin", "user": "user", "namespace": "default"}}],
-        }
-        self._write(what, yaml.safe_dump(document, sort_keys=False).encode())
+        cluster = {"certificate-authority-data": _encoded(self._authority.pem)} if self._tls is not None else {}
+        public.write_kubeconfig(Path(self.files[what]), user, server=self.network.url, **cluster)
 
     def rotate_token(self, old_expires_in_s: float) -> str:
         """Writes a new controller token; the old ones die after the given time."""
@@ -89,7 +70,7 @@ class Standin:
         clients."""
         assert self._tls is not None
         self._authority = Authority("standin-kube-ca-2")
-        tls.renew_server(self._tls, self._folder, self._authority)
+        tls.renew_server(self._tls, self._authority)
         # Nobody may come back by a session of before, which needs no certificate to be looked at.
         self._tls.options |= ssl.OP_NO_TICKET
         self._write_files()

@@ -4,28 +4,23 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
 
 from lib.certs import Authority
 
 SERVER_NAMES = ("kubernetes", "localhost", "kubernetes.default", "kubernetes.default.svc", "127.0.0.1", "::1")
 
 
-def server_context(folder: Path, authority: Authority) -> ssl.SSLContext:
+def server_context(authority: Authority) -> ssl.SSLContext:
     """A TLS context that asks for a client certificate and does not insist."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
-    renew_server(context, folder, authority)
+    renew_server(context, authority)
     return context
 
 
-def renew_server(context: ssl.SSLContext, folder: Path, authority: Authority) -> None:
+def renew_server(context: ssl.SSLContext, authority: Authority) -> None:
     """Gives the server a new certificate; connections made from now on see it."""
-    pair = authority.sign(*SERVER_NAMES)
-    chain = folder / "server.pem"
-    chain.touch(mode=0o600)
-    chain.write_bytes(pair.pem + pair.key)
-    context.load_cert_chain(chain)
+    authority.sign(*SERVER_NAMES).load_into(context)
     context.load_verify_locations(cadata=authority.pem.decode())

@@ -15,7 +15,7 @@ import tempfile
 import urllib.parse
 from typing import Any
 
-from standins.kube.public import Response
+from lib.answer import Answer, read
 
 from ..process import StandinProcess
 
@@ -80,6 +80,10 @@ class RancherStandin(contextlib.AbstractContextManager):
         """The request log: `since=number`, `method=`, `type=`, `id=`, `name=`, `action=`, `status=`."""
         return self.control("requests", **wanted)
 
+    def writes(self) -> list[dict[str, Any]]:
+        """The requests of the provider that are no GET."""
+        return [r for r in self.requests() if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
+
     def traffic_addresses(self, balancer: str) -> list[tuple[str, int]]:
         return [(address, port) for address, port in self.control("traffic", lb=balancer)]
 
@@ -98,7 +102,7 @@ class RancherStandin(contextlib.AbstractContextManager):
 
     # The API, as an ordinary client
 
-    def api(self, method: str, path: str, body: Any = None) -> Response:
+    def api(self, method: str, path: str, body: Any = None) -> Answer:
         """One request. A path without a leading slash is taken within the project."""
         if not path.startswith("/"):
             path = f"/v2-beta/projects/{self.project}/{path}"
@@ -108,5 +112,4 @@ class RancherStandin(contextlib.AbstractContextManager):
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.base).netloc, timeout=30)
         with contextlib.closing(connection):
             connection.request(method, path, data, sent)
-            response = connection.getresponse()
-            return Response(response.status, dict(response.getheaders()), response.read())
+            return read(connection.getresponse())

@@ -161,9 +161,7 @@ class Control(Commands):
 
     def do_add_stack(self, name: str = STACK_NAME, external_id: str | None = STACK_EXTERNAL_ID) -> dict[str, Any]:
         """A stack made by somebody else, for example of the same name with another externalId."""
-        return self._show(self.store.add("stack", {
-            "name": name, "externalId": external_id, "kind": "stack", "accountId": PROJECT, "state": "active",
-            "transitioning": "no", "system": False, "startOnCreate": False}))
+        return self._show(self.store.add_stack(name, external_id, PROJECT))
 
     # Hosts
 

@@ -12,19 +12,18 @@ class ApiError(Exception):
     """An answer with an error body. Raised anywhere below the HTTP layer, rendered by it."""
 
     def __init__(self, status: int, code: str, message: str | None = None, field: str | None = None,
-                 detail: str | None = None, headers: dict[str, str] | None = None):
+                 headers: dict[str, str] | None = None):
         super().__init__(f"{status} {code} {field or ''} {message or ''}".strip())
         self.status = status
         self.code = code
         self.message = message
         self.field = field
-        self.detail = detail
         self.headers = headers or {}
 
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "id": str(uuid.uuid4()), "type": "error", "baseType": "error", "links": {}, "actions": {},
-            "status": self.status, "code": self.code, "message": self.message, "detail": self.detail,
+            "status": self.status, "code": self.code, "message": self.message, "detail": None,
         }
         if self.field is not None:
             body["fieldName"] = self.field

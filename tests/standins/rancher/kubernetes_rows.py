@@ -46,9 +46,7 @@ class KubernetesRows:
         for row in self.store.find("stack_by_name", (self.project, namespace.lower())):
             if (row["externalId"] or "").startswith(_PREFIX) and row.state not in ("removing", "removed"):
                 return row
-        return self.store.add("stack", {
-            "name": namespace, "externalId": external_id, "kind": "stack", "accountId": self.project,
-            "state": "active", "transitioning": "no", "system": False, "startOnCreate": False})
+        return self.store.add_stack(namespace, external_id, self.project)
 
     def remove_namespace(self, namespace: str) -> None:
         for row in self.store.find("stack_by_name", (self.project, namespace.lower())):
@@ -81,11 +79,7 @@ class KubernetesRows:
 
     def remove(self, uid: str) -> bool:
         row = self.find(uid)
-        if row is None or not self.engine.allowed(row, "remove"):
-            return False
-        self._drop_pods(row)
-        self.engine.start(row, "remove")
-        return True
+        return row is not None and self._remove(row)
 
     # Pods
 
@@ -122,10 +116,17 @@ class KubernetesRows:
         for row in self.store.find("service_by_name", (stack.id, name.lower())):
             if row["externalId"] != uid:
                 busy = True
-                if row.state != "removing" and self.engine.allowed(row, "remove"):
-                    self._drop_pods(row)
-                    self.engine.start(row, "remove")
+                if row.state != "removing":
+                    self._remove(row)
         return busy
+
+    def _remove(self, row: Row) -> bool:
+        if not self.engine.allowed(row, "remove"):
+            return False
+        for container in self.store.find("instance_by_service", row.id):
+            self._leave(container, row)
+        self.engine.start(row, "remove")
+        return True
 
     def _container(self, ip: str) -> Row | None:
         found = [c for c in self.store.find("instance_by_ip", ip) if c.internal.get("pod")]
@@ -159,10 +160,6 @@ class KubernetesRows:
             container["state"] = "removed"
             self.store.touch(container)
             self.store.drop(container)
-
-    def _drop_pods(self, service: Row) -> None:
-        for container in self.store.find("instance_by_service", service.id):
-            self._leave(container, service)
 
     def _host(self, name: str | None) -> str | None:
         """The host of a node by id, name or address; without one, the first."""

@@ -188,11 +188,7 @@ class Operations:
 
     def _stack_name(self, name: Any, project: str, own: Row | None) -> None:
         check_name(name, of_service=False)
-        if any(own is None or r.id != own.id for r in self.store.find("stack_by_name",
-                                                                      (project, name.lower()))):
-            raise invalid("NotUnique", "name")
+        self.store.check_unused("stack_by_name", (project, name.lower()), own)
 
     def _certificate_name(self, name: Any, project: str, own: Row | None) -> None:
-        found = self.store.find("certificate_by_name", (project, str(name).lower()))
-        if any(own is None or r.id != own.id for r in found):
-            raise invalid("NotUnique", "name")
+        self.store.check_unused("certificate_by_name", (project, str(name).lower()), own)

@@ -6,15 +6,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from . import ports
+from . import ports, schema
 from .behaviour import Behaviour
 from .deployment import Deployment
 from .engine import Engine
 from .store import Row, Store, rule_targets
-
-_RULE_KEYS = ("backendName", "environment", "hostname", "path", "priority", "protocol", "region", "selector",
-              "serviceId", "sourcePort", "targetPort", "weight")
-_LB_KEYS = ("certificateIds", "config", "defaultCertificateId", "stickinessPolicy")
 
 
 class Processes:
@@ -74,9 +70,8 @@ class Processes:
         """A service goes: every load balancer loses the rules that point at it and is updated."""
         for balancer in self.store.find("lb_by_target", target.id):
             config = balancer["lbConfig"]
-            rules = [self._all_keys("portRule", _RULE_KEYS, r) for r in config["portRules"]
-                     if r.get("serviceId") != target.id]
-            balancer["lbConfig"] = {**self._all_keys("lbConfig", _LB_KEYS, config), "portRules": rules}
+            rules = [self._all_keys("portRule", r) for r in config["portRules"] if r.get("serviceId") != target.id]
+            balancer["lbConfig"] = {**self._all_keys("lbConfig", config), "portRules": rules}
             self.store.touch(balancer)
             self.relink(balancer)
             if self.engine.allowed(balancer, "update"):
@@ -95,9 +90,9 @@ class Processes:
     # Inside
 
     @staticmethod
-    def _all_keys(type_: str, keys: tuple[str, ...], value: dict[str, Any]) -> dict[str, Any]:
+    def _all_keys(type_: str, value: dict[str, Any]) -> dict[str, Any]:
         # What the server rewrites itself has every key, with nulls.
-        return {"type": type_, **{key: value.get(key) for key in keys}}
+        return {"type": type_, **{key: value.get(key) for key in schema.NESTED[type_].fields}}
 
     def _path(self, service: Row, target: Row) -> str:
         stack = self.store.get("stack", target["stackId"])

@@ -114,6 +114,11 @@ _PORT_RULE = {
     "weight": Field("int", "cr", min=0, max=256),
 }
 
+_SETTING = {
+    "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
+    "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN),
+}
+
 _HEALTH_CHECK = {
     "healthyThreshold": Field("int"), "initializingTimeout": Field("int"), "interval": Field("int"),
     "name": _string(), "port": Field("int"), "recreateOnQuorumStrategyConfig": Field("json"),
@@ -239,12 +244,8 @@ TYPES = {t.id: t for t in (
         "serviceIds": Field("array[reference[service]]", "r"), "startCount": Field("int", "r"),
         "system": Field("boolean", "r", filterable=True),
     }, "instance", links=("account", "hosts", "services")),
-    Type("setting", "settings", {
-        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
-        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}),
-    Type("activeSetting", "activeSettings", {
-        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
-        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}, "setting"),
+    Type("setting", "settings", _SETTING),
+    Type("activeSetting", "activeSettings", _SETTING, "setting"),
     Type("project", "projects", {
         **{name: spec for name, spec in _COMMON.items() if name != "accountId"},
         "defaultNetworkId": _string("r"), "healthState": _string("r"), "hostRemoveDelaySeconds": Field("int", "r"),

@@ -18,7 +18,6 @@ _LAUNCH = {
     "version": "0", "drainTimeoutMs": 0, "privileged": False, "publishAllPorts": False, "readOnly": False,
     "runInit": False, "stdinOpen": False, "tty": False, "system": False, "networkMode": "managed",
 }
-_AT_REST = {"transitioning": "no", "system": False, "startOnCreate": False}
 
 
 def balancer_name(namespace: str, name: str, form: str, separator: str) -> str:
@@ -65,9 +64,7 @@ class Seeding:
     def _stack(self) -> Row:
         for row in self.store.find("stack_by_name", (self.project, STACK_NAME)):
             return row
-        return self.store.add("stack", {
-            "name": STACK_NAME, "externalId": STACK_EXTERNAL_ID, "kind": "stack", "accountId": self.project,
-            "state": "active", **_AT_REST})
+        return self.store.add_stack(STACK_NAME, STACK_EXTERNAL_ID, self.project)
 
     def _balancer(self, stack: Row, item: dict[str, Any]) -> Row:
         name = item.get("balancerName") or balancer_name(
@@ -91,7 +88,8 @@ class Seeding:
             "name": name, "externalId": item.get("externalId", STACK_EXTERNAL_ID + name), "stackId": stack.id,
             "accountId": self.project, "kind": "loadBalancerService", "state": "active", "healthState": "healthy",
             "scale": 1, "currentScale": 1, "assignServiceIpAddress": False, "launchConfig": launch, "lbConfig": config,
-            "publicEndpoints": None, "instanceIds": None, "linkedServices": linked, **_AT_REST})
+            "publicEndpoints": None, "instanceIds": None, "linkedServices": linked,
+            "transitioning": "no", "system": False, "startOnCreate": False})
 
     def _place(self, row: Row, host: Row) -> None:
         """A running container on paper; the caller starts it where there is a data plane."""

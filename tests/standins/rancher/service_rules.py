@@ -69,10 +69,7 @@ class ServiceRules:
         if name is None:
             raise invalid("MissingRequired", "name")
         check_name(name)
-        # A row that is still being removed holds its name.
-        for row in self.store.find("service_by_name", (stack_id, name.lower())):
-            if own is None or row.id != own.id:
-                raise invalid("NotUnique", "name")
+        self.store.check_unused("service_by_name", (stack_id, name.lower()), own)
 
     @staticmethod
     def _image(launch: dict[str, Any]) -> None:

@@ -50,13 +50,8 @@ remove | requested active activating removing | removing | removed
 
 LIFE = {"stack": _STACK, "service": _SERVICE, "certificate": _CERTIFICATE}
 
-# What goes on in a transitional state: used to take up interrupted work when the server comes back.
-RESUME = {
-    "stack": {"activating": "create", "updating-active": "update", "removing": "remove"},
-    "service": {"registering": "create", "activating": "activate", "updating-inactive": "update",
-                "updating-active": "update", "deactivating": "deactivate", "removing": "remove"},
-    "certificate": {"activating": "create", "updating-active": "update", "removing": "remove"},
-}
+# What goes on in a transitional state, of several processes the first: used to take up interrupted work when the server comes back.
+RESUME = {table: {step.via: step.process for step in reversed(steps.values())} for table, steps in LIFE.items()}
 
 # An LB container does not use a target service in one of these.
 NOT_SERVING = frozenset(("inactive", "deactivating", "removing", "removed"))

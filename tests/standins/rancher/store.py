@@ -12,6 +12,7 @@ import uuid
 from typing import Any, Callable, Iterable, Iterator
 
 from . import ports
+from .errors import invalid
 
 # Short names of the typed ids; a setting's id is its name.
 PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h",
@@ -153,6 +154,17 @@ class Store:
         self._insert(row)
         self.touch(row)
         return row
+
+    def add_stack(self, name: str, external_id: str | None, project: str) -> Row:
+        """An active one, as somebody else has made it."""
+        return self.add("stack", {
+            "name": name, "externalId": external_id, "kind": "stack", "accountId": project, "state": "active",
+            "transitioning": "no", "system": False, "startOnCreate": False})
+
+    def check_unused(self, index: str, key: Any, own: Row | None) -> None:
+        """No other row is filed under this key; one that is still being removed holds its name. Raises 422."""
+        if any(row is not own for row in self.find(index, key)):
+            raise invalid("NotUnique", "name")
 
     def touch(self, row: Row) -> None:
         """A row was changed: renew indexes and caches, and tell the listeners."""

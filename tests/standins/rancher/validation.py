@@ -91,14 +91,14 @@ _SIMPLE: dict[str, Callable[[str, Field, Any], Any]] = {
 }
 
 
-def check_name(name: Any, of_service: bool = True, field: str = "name") -> None:
+def check_name(name: Any, of_service: bool = True) -> None:
     """Names of stacks and services: letters, digits and dashes, no dash at an end, 1 to 63. Of services: no two dashes together."""
     if not isinstance(name, str) or not name:
-        raise invalid("MinLengthExceeded", field)
+        raise invalid("MinLengthExceeded", "name")
     if len(name) > 63:
-        raise invalid("MaxLengthExceeded", field)
+        raise invalid("MaxLengthExceeded", "name")
     if not _NAME.fullmatch(name) or name.startswith("-") or name.endswith("-") or (of_service and "--" in name):
-        raise invalid("InvalidCharacters", field)
+        raise invalid("InvalidCharacters", "name")
 
 
 def storable(value: Any) -> bool:
