@@ -172,10 +172,12 @@ enum status_step status_decide(
 	if (wish->in_flight)
 		return STATUS_NOTHING;
 	enum status_step goal = goal_of(wish, view, now, ret_until);
-	if (goal == STATUS_NOTHING || goal == STATUS_WAIT)
-		return goal;
 	/* The watch has not yet brought what our own write made of the object. It may never: a backup knows nothing of it. */
-	if (now < wish->echo_until && is_older(view->revision, wish->answered_at)) {
+	bool awaits_echo = now < wish->echo_until && is_older(view->revision, wish->answered_at);
+	/* An object that is to show nothing, and does not yet show what we wrote, is not done. */
+	if (goal == STATUS_WAIT || (goal == STATUS_NOTHING && !(awaits_echo && wish->is_known)))
+		return goal;
+	if (awaits_echo) {
 		*ret_until = wish->echo_until;
 		return STATUS_WAIT;
 	}

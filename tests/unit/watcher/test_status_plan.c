@@ -207,6 +207,20 @@ static void a_release_takes_back_what_was_written_in_this_life(void **state)
 	status_wish_fini(&wish);
 }
 
+static void a_release_before_the_watch_brings_the_write_back_is_kept(void **state)
+{
+	(void)state;
+	struct status_wish wish = written(A, A, "20");
+	(void)status_wish_set(&wish, STR_NONE, true);
+	/* The object looks as if nothing had to be taken back. */
+	struct status_view old = view("10", NULL, false);
+	enum status_step step = decide(&wish, "10", NULL, false, 101);
+	assert_int_equal(step, STATUS_WAIT);
+	assert_false(status_is_done(&wish, &old, step));
+	assert_int_equal(decide(&wish, "20", A, true, 101), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
 static void a_conflict_waits_for_the_newer_object(void **state)
 {
 	struct status_wish *wish = *state;
@@ -526,6 +540,7 @@ int main(void)
 		wish_test(ports_are_not_compared_where_the_server_drops_them),
 		wish_test(an_answer_tells_whether_the_server_keeps_ports),
 		cmocka_unit_test(a_release_takes_back_what_was_written_in_this_life),
+		wish_test(a_release_before_the_watch_brings_the_write_back_is_kept),
 		wish_test(a_conflict_waits_for_the_newer_object),
 		wish_test(a_refusal_lasts_until_the_wish_changes),
 		wish_test(failures_back_off_and_heed_the_server),
