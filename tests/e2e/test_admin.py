@@ -92,7 +92,7 @@ def test_a_port_that_is_taken(provider):
         port = other.getsockname()[1]
         daemon = provider("--admin-address", f"127.0.0.1:{port}").start()
         assert daemon.reap() == 1
-        assert f"--admin-address 127.0.0.1:{port}: Address already in use" in daemon.events("start-failed")[0]
+        daemon.wait_event("start-failed", f"--admin-address 127.0.0.1:{port}: Address already in use")
     # The default is not asked for: the line goes on without.
     with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", 10246)):
         daemon = provider()
@@ -107,7 +107,7 @@ def test_a_port_that_is_taken(provider):
 def test_wrong_usage(provider, value):
     daemon = provider("--admin-address", value).start()
     assert daemon.reap() == 2
-    assert f"--admin-address {value}: ADDRESS:PORT is expected" in daemon.events("bad-usage")[0]
+    daemon.wait_event("bad-usage", f"--admin-address {value}: ADDRESS:PORT is expected")
 
 
 def test_a_folder_that_is_not_there(translator, tmp_path):
@@ -264,4 +264,4 @@ def test_a_line_for_each_thing_that_is_missing():
         wait_for(lambda: [(words.split()[0], "403" in words) for words in look(admin, "/readyz").text.splitlines()]
                  == [("service", True), ("secret", True)], "two kinds to be missing, and why", 60)
         # In the log they share a line.
-        assert "service (" in line.watcher.events("not-ready")[-1] and "secret (" in line.watcher.events("not-ready")[-1]
+        wait_for(lambda: [event for event in line.watcher.events("not-ready") if "service (" in event and "secret (" in event], "a line with both", 60)

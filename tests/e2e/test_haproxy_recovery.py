@@ -46,7 +46,7 @@ def test_the_provider_dies_and_comes_back():
         assert traffic.good and not traffic.failures
         assert proxy.masters() == before
         assert len(proxy.provider.events("reload")) == reloads
-        assert "how=found" in proxy.provider.events("proxy-up")[-1]
+        proxy.provider.wait_event("proxy-up", "how=found")
 
 
 def test_what_was_removed_meanwhile_is_removed():
@@ -74,6 +74,7 @@ def test_haproxy_dies_while_nobody_else_is_up(victim):
             proxy.kill_proxy()
         else:
             # Not one that a reload has left behind: nobody would miss it.
+            proxy.provider.wait_event("proxy-connected")
             worker = int(re.search(r"pid=(\d+)", proxy.provider.events("proxy-connected")[-1])[1])
             os.kill(worker if victim == "worker" else proxy.masters()[0], signal.SIGKILL)
         wait_for(lambda: not {p.pid for p in proxy.proxies()} & {p.pid for p in before}, "HAProxy to end", 60)

@@ -36,7 +36,7 @@ def test_a_renewal_to_a_weak_one(apply, proxy, kind):
     apply(certificate("web", self_signed("web.test", key=weak_keys()[kind]), "web.test"))
     assert shown(proxy) == good.der
     assert "default/web" in proxy.translator.notices(LB)["CertificateRefused"]
-    assert "key too small" in proxy.provider.events("certificate-unusable")[-1]
+    proxy.provider.wait_event("certificate-unusable", "key too small")
     apply(certificate("web", better, "web.test"))
     assert shown(proxy) == better.der
     wait_for(lambda: "CertificateRefused" not in proxy.translator.notices(LB), "the notice to be taken back", 30)
