@@ -77,9 +77,8 @@ static void explain_status(struct explaining *e)
 						: STR("the provider is at work on it"));
 	else if (status.addresses.count != 0 && waits_to_be_served(e))
 		explain_add_problem(e, STR("LoadBalancerPending"),
-			STR("the provider has not applied the last change yet; the Ingress shows "
-			    "no "
-			    "address until it has"));
+			STR("the provider has not applied the last change yet; the Ingress "
+			    "shows no address until it has"));
 	if (waits_to_be_served(e))
 		return;
 	if (!e->is_service && publish_is_on(e->engine->publish) &&
