@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What AWS has of ours: balancers, target groups and security groups, found by their tags, confirmed by the Describe pages, and kept up to date from the
+ * answers to our own writes. No I/O.
+ *
+ * A balancer's listeners, rules and certificates are read only when they are needed (has_content): TAG_APPLIED says whether they are as wanted.
+ * Everything here owns its memory; pointers are valid until the thing is forgotten.
+ */
+#pragma once
+
+#include "provider-elb/naming.h"
+
+#include <bsd/sys/queue.h>
+
+enum elb_state { ELB_PROVISIONING, ELB_ACTIVE, ELB_IMPAIRED, ELB_FAILED };
+
+/* Whether the targets that a group has are known. */
+struct observed_group {
+	struct elb_group group; /* identity, lb, applied, name, arn, settings as read; texts are its own */
+	char *balancer_arn; /* of the balancer that uses it; NULL: none */
+	/* Registered and not draining, as far as we know: read, or from our own writes. */
+	struct elb_target_list targets;
+	bool has_targets;  /* `targets` was read, or the group was made by us in this life */
+	bool is_supplied;  /* all wanted targets have been registered once: rules may lead to it */
+	bool is_proven;    /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
+	double attached_at; /* since when something leads to it, by ev_now(); 0: nothing does */
+	uint64_t seen_in;  /* number of the pass of the inventory that has seen it last */
+};
+
+struct observed_permission {
+	uint64_t from, to;  /* ports */
+	char *source;       /* CIDR, or id of a group */
+};
+
+struct observed_security_group {
+	char *id;
+	char *name;
+	char *identity; /* value of TAG_RESOURCE */
+	char *lb;
+	bool has_permissions;
+	LIST_OF(struct observed_permission) permissions; /* tcp, ingress */
+	uint64_t seen_in;
+};
+
+struct observed_balancer {
+	char *arn;
+	char *name;
+	char *dns_name; /* lower case */
+	char *zone_id;  /* CanonicalHostedZoneId */
+	char *identity; /* value of TAG_RESOURCE */
+	char *lb;       /* value of TAG_LB */
+	char *applied;  /* value of TAG_APPLIED; NULL: none */
+	enum elb_type type;
+	enum elb_state state;
+	char *state_reason;
+	char *scheme;
+	char *ip_address_type;
+	struct str_list security_groups; /* ids, sorted */
+	struct str_list subnets;         /* ids, sorted */
+	/* Read in full, since the last write that was not ours as far as we know: */
+	bool has_content;
+	struct arena content;
+	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
+	bool is_protected;    /* deletion protection is on: known after a refused delete */
+	double replaced_at;   /* since when another one serves in its place; 0: none does */
+	uint64_t seen_in;
+};
+
+struct observed;
+
+struct observed *observed_new(void);
+void observed_free(struct observed *observed);
+
+/* By ARN, name, or the id of the load-balancer object; NULL: there is none. */
+struct observed_balancer *observed_find_balancer(const struct observed *observed, struct str arn);
+struct observed_balancer *observed_find_balancer_name(const struct observed *observed, struct str name);
+struct observed_group *observed_find_group(const struct observed *observed, struct str arn);
+struct observed_group *observed_find_group_name(const struct observed *observed, struct str name);
+/* All balancers, groups and security groups of one load-balancer object, by name: an array in the arena. */
+size_t observed_balancers_of(const struct observed *observed, struct str lb, struct arena *arena,
+	struct observed_balancer ***ret_balancers);
+size_t observed_groups_of(const struct observed *observed, struct str lb, struct arena *arena,
+	struct observed_group ***ret_groups);
+size_t observed_security_groups_of(const struct observed *observed, struct str lb,
+	struct arena *arena, struct observed_security_group ***ret_groups);
+/* All ids of load-balancer objects that something here belongs to, sorted; views of texts here. */
+size_t observed_load_balancers(
+	const struct observed *observed, struct arena *arena, struct str **ret_lbs);
+
+/* Makes it if there is none; empty but for the key. */
+struct observed_balancer *observed_add_balancer(struct observed *observed, struct str arn, struct str lb);
+struct observed_group *observed_add_group(struct observed *observed, struct str arn, struct str lb);
+struct observed_security_group *observed_add_security_group(
+	struct observed *observed, struct str id, struct str lb);
+void observed_set_balancer_name(
+	struct observed *observed, struct observed_balancer *balancer, struct str name);
+void observed_set_group_name(struct observed *observed, struct observed_group *group, struct str name);
+void observed_forget_balancer(struct observed *observed, struct observed_balancer *balancer);
+void observed_forget_group(struct observed *observed, struct observed_group *group);
+void observed_forget_security_group(
+	struct observed *observed, struct observed_security_group *group);
+
+/* What a balancer has in it is not known any more (somebody else wrote, or an answer was lost). */
+void observed_drop_content(struct observed_balancer *balancer);
+/* A target is registered, or not; keeps the order. */
+void observed_add_target(struct observed_group *group, const struct elb_target *target);
+void observed_remove_target(struct observed_group *group, const struct elb_target *target);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests and answers of the API, both ways: bodies of requests from plans, and what answers say into observed.h. Pure: text in, text out.
+ * (botocore's service models elasticloadbalancing 2015-12-01 and ec2 2016-11-15 have the shapes.)
+ */
+#pragma once
+
+#include "provider-elb/plan.h"
+#include "provider-elb/service.h"
+#include "provider-elb/xml.h"
+
+struct request {
+	enum aws_service service;
+	const char *action;
+	struct str body; /* in the arena */
+	bool is_write;
+};
+
+/* The call of a plan's step; PLAN_READ_LISTENERS is followed by requests_rules() and requests_certificates() for each listener, and requests_tags(). */
+void requests_step(const struct plan_input *input, const struct plan *plan, struct arena *arena,
+	struct request *ret_request);
+
+/* Reads. A marker is absent for the first page. */
+void requests_balancers(struct str marker, struct arena *arena, struct request *ret_request);
+void requests_balancers_by_arn(
+	const struct str_list *arns, struct arena *arena, struct request *ret_request);
+void requests_balancer_by_name(struct str name, struct arena *arena, struct request *ret_request);
+void requests_groups(struct str marker, struct arena *arena, struct request *ret_request);
+void requests_listeners(
+	struct str balancer_arn, struct str marker, struct arena *arena, struct request *ret_request);
+void requests_rules(
+	struct str listener_arn, struct str marker, struct arena *arena, struct request *ret_request);
+void requests_certificates(
+	struct str listener_arn, struct str marker, struct arena *arena, struct request *ret_request);
+enum { REQUESTS_TAGS_MAX = 20 }; /* ARNs in one DescribeTags */
+void requests_tags(const struct str_list *arns, struct arena *arena, struct request *ret_request);
+void requests_health(struct str group_arn, struct arena *arena, struct request *ret_request);
+void requests_account_limits(struct str marker, struct arena *arena, struct request *ret_request);
+enum { REQUESTS_TARGETS_MAX = 200 }; /* in one call */
+/* RegisterTargets, or DeregisterTargets. */
+void requests_targets(struct str group_arn, const struct elb_target_list *targets, bool is_register,
+	struct arena *arena, struct request *ret_request);
+
+/* Answers. */
+enum requests_health { HEALTH_NONE, HEALTH_WAITING, HEALTH_HEALTHY, HEALTH_UNREACHABLE };
+
+/* DescribeLoadBalancers, CreateLoadBalancer: confirms and updates those that are known by their ARN; others are passed to on_other(), which may be NULL, with
+ * their ARN and name. `pass` is stored in seen_in. The next marker, in the arena, or absent. */
+struct str answers_balancers(const struct xml *xml, struct observed *observed, uint64_t pass,
+	struct arena *arena, void (*on_other)(void *ctx, struct str arn, struct str name), void *ctx);
+struct str answers_groups(const struct xml *xml, struct observed *observed, uint64_t pass, struct arena *arena,
+	void (*on_other)(void *ctx, struct str arn, struct str name), void *ctx);
+/* A page of listeners into the content of the balancer; rules, certificates and tags follow. Names of target groups are those that `observed` knows by their ARN; a
+ * group that it does not know appears with its ARN as its name. */
+struct str answers_listeners(const struct xml *xml, struct observed *observed,
+	struct observed_balancer *balancer, struct arena *arena);
+struct str answers_rules(const struct xml *xml, struct observed *observed,
+	struct observed_balancer *balancer, struct str listener_arn, struct arena *arena);
+struct str answers_certificates(const struct xml *xml, struct observed_balancer *balancer,
+	struct str listener_arn, struct arena *arena);
+/* Identities of rules and listeners of a balancer; tags of balancers and groups that are known. */
+void answers_tags(const struct xml *xml, struct observed *observed);
+/* All targets that are registered and not draining. */
+enum requests_health answers_health(const struct xml *xml, struct observed_group *group);
+/* After a step succeeded: brings `observed` up to date from the plan and, where something was made, from the answer. -EBADMSG: the answer lacks what
+ * it must have; what it concerns has to be read again. */
+[[nodiscard]] int answers_step(const struct xml *xml, const struct plan_input *input,
+	const struct plan *plan, struct arena *arena);
