@@ -16,18 +16,19 @@ struct client_call;
 
 struct client_answer {
 	enum aws_outcome outcome;
-	const struct xml *xml;   /* of a Query service with AWS_OK, the root; good during the call */
+	const struct xml *xml; /* of a Query service with AWS_OK, the root; good during the call */
 	const struct json *json; /* likewise of a JSON service; NULL when the body is empty */
 	struct str code;         /* of an error: "TooManyRules" */
-	struct str message;      /* for people: what AWS or the network says, with the action and the request id; never a secret */
-	bool is_unknown;         /* it is a write, which may have been carried out */
-	double retry_after_s;    /* < 0: none */
+	struct str
+		message; /* for people: what AWS or the network says, with the action and the request id; never a secret */
+	bool is_unknown;      /* it is a write, which may have been carried out */
+	double retry_after_s; /* < 0: none */
 };
 
 struct client_request {
 	enum aws_service service;
 	const char *action;
-	struct str body;  /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
+	struct str body; /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
 	bool is_write;
 	bool is_secret;
 	void (*on_done)(void *ctx, const struct client_answer *answer);

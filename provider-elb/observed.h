@@ -16,20 +16,21 @@ enum elb_state { ELB_PROVISIONING, ELB_ACTIVE, ELB_IMPAIRED, ELB_FAILED };
 
 /* Whether the targets that a group has are known. */
 struct observed_group {
-	struct elb_group group; /* identity, lb, applied, name, arn, settings as read; texts are its own */
+	struct elb_group
+		group; /* identity, lb, applied, name, arn, settings as read; texts are its own */
 	char *balancer_arn; /* of the balancer that uses it; NULL: none */
 	/* Registered and not draining, as far as we know: read, or from our own writes. */
 	struct elb_target_list targets;
-	bool has_targets;  /* `targets` was read, or the group was made by us in this life */
-	bool is_supplied;  /* all wanted targets have been registered once: rules may lead to it */
-	bool is_proven;    /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
+	bool has_targets; /* `targets` was read, or the group was made by us in this life */
+	bool is_supplied; /* all wanted targets have been registered once: rules may lead to it */
+	bool is_proven; /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
 	double attached_at; /* since when something leads to it, by ev_now(); 0: nothing does */
-	uint64_t seen_in;  /* number of the pass of the inventory that has seen it last */
+	uint64_t seen_in;   /* number of the pass of the inventory that has seen it last */
 };
 
 struct observed_permission {
-	uint64_t from, to;  /* ports */
-	char *source;       /* CIDR, or id of a group */
+	uint64_t from, to; /* ports */
+	char *source;      /* CIDR, or id of a group */
 };
 
 struct observed_security_group {
@@ -61,8 +62,8 @@ struct observed_balancer {
 	bool has_content;
 	struct arena content;
 	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
-	bool is_protected;    /* deletion protection is on: known after a refused delete */
-	double replaced_at;   /* since when another one serves in its place; 0: none does */
+	bool is_protected;  /* deletion protection is on: known after a refused delete */
+	double replaced_at; /* since when another one serves in its place; 0: none does */
 	uint64_t seen_in;
 };
 
@@ -73,7 +74,8 @@ void observed_free(struct observed *observed);
 
 /* By ARN, name, or the id of the load-balancer object; NULL: there is none. */
 struct observed_balancer *observed_find_balancer(const struct observed *observed, struct str arn);
-struct observed_balancer *observed_find_balancer_name(const struct observed *observed, struct str name);
+struct observed_balancer *observed_find_balancer_name(
+	const struct observed *observed, struct str name);
 struct observed_group *observed_find_group(const struct observed *observed, struct str arn);
 struct observed_group *observed_find_group_name(const struct observed *observed, struct str name);
 /* All balancers, groups and security groups of one load-balancer object, by name: an array in the arena. */
@@ -88,13 +90,15 @@ size_t observed_load_balancers(
 	const struct observed *observed, struct arena *arena, struct str **ret_lbs);
 
 /* Makes it if there is none; empty but for the key. */
-struct observed_balancer *observed_add_balancer(struct observed *observed, struct str arn, struct str lb);
+struct observed_balancer *observed_add_balancer(
+	struct observed *observed, struct str arn, struct str lb);
 struct observed_group *observed_add_group(struct observed *observed, struct str arn, struct str lb);
 struct observed_security_group *observed_add_security_group(
 	struct observed *observed, struct str id, struct str lb);
 void observed_set_balancer_name(
 	struct observed *observed, struct observed_balancer *balancer, struct str name);
-void observed_set_group_name(struct observed *observed, struct observed_group *group, struct str name);
+void observed_set_group_name(
+	struct observed *observed, struct observed_group *group, struct str name);
 void observed_forget_balancer(struct observed *observed, struct observed_balancer *balancer);
 void observed_forget_group(struct observed *observed, struct observed_group *group);
 void observed_forget_security_group(

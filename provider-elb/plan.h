@@ -55,16 +55,18 @@ struct plan_priority {
 /* Which network a new balancer is made in. */
 struct plan_network {
 	struct str vpc;
-	struct str_list subnets;         /* chosen for a new balancer; empty: not known yet, or there are too few */
-	struct str_list security_groups; /* given by the administrator; empty: one of our own is made */
+	struct str_list
+		subnets; /* chosen for a new balancer; empty: not known yet, or there are too few */
+	struct str_list
+		security_groups; /* given by the administrator; empty: one of our own is made */
 	struct str backend_security_group; /* attached to all, too; absent: none */
-	struct str_list inbound;         /* CIDRs that may connect */
+	struct str_list inbound;           /* CIDRs that may connect */
 };
 
 struct plan_input {
-	const struct load_balancer *object;   /* NULL: nothing is wanted any more */
-	const struct wanted *wanted;          /* NULL with it, or when it must not exist */
-	bool is_kept;                         /* what is wanted is not known: nothing is touched */
+	const struct load_balancer *object; /* NULL: nothing is wanted any more */
+	const struct wanted *wanted;        /* NULL with it, or when it must not exist */
+	bool is_kept;                       /* what is wanted is not known: nothing is touched */
 	const struct settings *settings;
 	const struct plan_network *network;
 	struct observed *observed;
@@ -78,26 +80,28 @@ struct plan_input {
 
 struct plan {
 	enum plan_step step;
-	const struct wanted_balancer *wanted;  /* that it belongs to; NULL: none */
+	const struct wanted_balancer *wanted; /* that it belongs to; NULL: none */
 	struct observed_balancer *balancer;
 	struct observed_group *group;
 	struct observed_security_group *security_group;
 	const struct elb_group *wanted_group;
 	const struct elb_listener *wanted_listener;
-	const struct elb_listener *listener;   /* as read */
+	const struct elb_listener *listener; /* as read */
 	const struct elb_rule *wanted_rule;
-	const struct elb_rule *rule;           /* as read */
-	const struct elb_action *action;       /* of a rule or a listener: what to send now, which may be a step of a move by weights */
-	uint64_t priority;                     /* of a new rule */
-	struct plan_priority *priorities;      /* of PLAN_SET_PRIORITIES */
+	const struct elb_rule *rule; /* as read */
+	const struct elb_action *
+		action; /* of a rule or a listener: what to send now, which may be a step of a move by weights */
+	uint64_t priority;                /* of a new rule */
+	struct plan_priority *priorities; /* of PLAN_SET_PRIORITIES */
 	size_t priority_count;
 	struct observed_permission permission; /* of PLAN_AUTHORIZE and PLAN_REVOKE */
 	struct str certificate;                /* ARN */
 	struct str tag_value;
 	struct str_list security_groups; /* of a new balancer, or of PLAN_SET_SECURITY_GROUPS */
 	double delay_s;
-	const char *waits_for; /* for the status: "the load balancer to become active"; NULL: nothing */
-	bool is_settled; /* everything is as wanted: it can be told as applied */
+	const char *
+		waits_for; /* for the status: "the load balancer to become active"; NULL: nothing */
+	bool is_settled;   /* everything is as wanted: it can be told as applied */
 };
 
 /* Everything that *ret_plan points to is in the arena, or in what the input points to. */

@@ -19,12 +19,12 @@ void requests_balancers_by_arn(
 	const struct str_list *arns, struct arena *arena, struct request *ret_request);
 void requests_balancer_by_name(struct str name, struct arena *arena, struct request *ret_request);
 void requests_groups(struct str marker, struct arena *arena, struct request *ret_request);
-void requests_listeners(
-	struct str balancer_arn, struct str marker, struct arena *arena, struct request *ret_request);
-void requests_rules(
-	struct str listener_arn, struct str marker, struct arena *arena, struct request *ret_request);
-void requests_certificates(
-	struct str listener_arn, struct str marker, struct arena *arena, struct request *ret_request);
+void requests_listeners(struct str balancer_arn, struct str marker, struct arena *arena,
+	struct request *ret_request);
+void requests_rules(struct str listener_arn, struct str marker, struct arena *arena,
+	struct request *ret_request);
+void requests_certificates(struct str listener_arn, struct str marker, struct arena *arena,
+	struct request *ret_request);
 enum { REQUESTS_TAGS_MAX = 20 }; /* ARNs in one DescribeTags */
 void requests_tags(const struct str_list *arns, struct arena *arena, struct request *ret_request);
 void requests_health(struct str group_arn, struct arena *arena, struct request *ret_request);
@@ -40,9 +40,11 @@ enum requests_health { HEALTH_NONE, HEALTH_WAITING, HEALTH_HEALTHY, HEALTH_UNREA
 /* DescribeLoadBalancers, CreateLoadBalancer: confirms and updates those that are known by their ARN; others are passed to on_other(), which may be NULL, with
  * their ARN and name. `pass` is stored in seen_in. The next marker, in the arena, or absent. */
 struct str answers_balancers(const struct xml *xml, struct observed *observed, uint64_t pass,
-	struct arena *arena, void (*on_other)(void *ctx, struct str arn, struct str name), void *ctx);
-struct str answers_groups(const struct xml *xml, struct observed *observed, uint64_t pass, struct arena *arena,
-	void (*on_other)(void *ctx, struct str arn, struct str name), void *ctx);
+	struct arena *arena, void (*on_other)(void *ctx, struct str arn, struct str name),
+	void *ctx);
+struct str answers_groups(const struct xml *xml, struct observed *observed, uint64_t pass,
+	struct arena *arena, void (*on_other)(void *ctx, struct str arn, struct str name),
+	void *ctx);
 /* A page of listeners into the content of the balancer; rules, certificates and tags follow. Names of target groups are those that `observed` knows by their ARN; a
  * group that it does not know appears with its ARN as its name. */
 struct str answers_listeners(const struct xml *xml, struct observed *observed,

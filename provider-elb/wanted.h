@@ -30,11 +30,12 @@ struct wanted_balancer {
 	struct str lb;       /* id of the load-balancer object */
 	struct str identity; /* value of TAG_RESOURCE */
 	struct str name;
-	struct str owner; /* value of TAG_OWNER */
+	struct str owner;                       /* value of TAG_OWNER */
 	LIST_OF(struct elb_listener) listeners; /* by port */
 	LIST_OF(struct elb_group) groups;       /* by name */
 	bool waits_for_certificates; /* at least one listener lacks a certificate that is being imported: it is not among `listeners` yet */
-	struct str digest; /* 16 hex digits of a SHA-256 of all of it but targets: value of TAG_APPLIED */
+	struct str
+		digest; /* 16 hex digits of a SHA-256 of all of it but targets: value of TAG_APPLIED */
 };
 
 struct wanted {
@@ -44,9 +45,9 @@ struct wanted {
 };
 
 /* `hosts` are the virtual hosts of the load balancer, in any order. Linear in their rules, but for sorting. */
-void wanted_make(const struct load_balancer *lb, const struct virtual_host *hosts, size_t host_count,
-	const struct settings *settings, const struct wanted_lookup *lookup, struct arena *arena,
-	struct wanted *ret_wanted);
+void wanted_make(const struct load_balancer *lb, const struct virtual_host *hosts,
+	size_t host_count, const struct settings *settings, const struct wanted_lookup *lookup,
+	struct arena *arena, struct wanted *ret_wanted);
 
 /* The digest of one group's settings, as in TAG_APPLIED of the group. */
 struct str wanted_group_digest(const struct elb_group *group, struct arena *arena);

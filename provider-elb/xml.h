@@ -9,14 +9,16 @@
 #include <stddef.h>
 
 enum {
-	XML_LEN_MAX = 8 * 1024 * 1024, /* of one answer; a page of 400 target groups has about half a MiB */
+	XML_LEN_MAX = 8 * 1024 *
+		      1024, /* of one answer; a page of 400 target groups has about half a MiB */
 	XML_DEPTH_MAX = 32,
 	XML_ELEMENTS_MAX = 200 * 1000,
 };
 
 struct xml {
 	struct str name;
-	struct str text; /* of an element without children, white space at both ends removed; never absent */
+	struct str
+		text; /* of an element without children, white space at both ends removed; never absent */
 	struct xml *first;
 	struct xml *next;
 };
