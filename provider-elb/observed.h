@@ -15,6 +15,10 @@
 
 #include <bsd/sys/queue.h>
 
+enum {
+	OBSERVED_MAX = 20 * 1000
+}; /* of each kind, accepted from lists: the quota of target groups is 3000 */
+
 enum elb_state { ELB_PROVISIONING, ELB_ACTIVE, ELB_IMPAIRED, ELB_FAILED };
 
 /* Whether the targets that a group has are known. */
