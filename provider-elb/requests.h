@@ -6,15 +6,8 @@
 #pragma once
 
 #include "provider-elb/plan.h"
-#include "provider-elb/service.h"
+#include "provider-elb/request.h"
 #include "provider-elb/xml.h"
-
-struct request {
-	enum aws_service service;
-	const char *action;
-	struct str body; /* in the arena */
-	bool is_write;
-};
 
 /* The call of a plan's step; PLAN_READ_LISTENERS is followed by requests_rules() and requests_certificates() for each listener, and requests_tags(). */
 void requests_step(const struct plan_input *input, const struct plan *plan, struct arena *arena,
