@@ -66,6 +66,7 @@ struct observed_balancer {
 	struct arena content;
 	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
 	size_t content_writes; /* changes of the content that have left something behind in its arena */
+	bool is_leaving;       /* AWS has accepted to delete it; forgotten once a page lacks it */
 	bool is_protected;     /* deletion protection is on: known after a refused delete */
 	double replaced_at; /* since when another one serves in its place; 0: none does */
 	uint64_t seen_in;
