@@ -2,7 +2,7 @@
 #include "provider-elb/filter.h"
 
 #include "common/json.h"
-#include "provider-elb/priorities.h"
+#include "provider-elb/config.h"
 #include "tests/unit/provider-common/objects.h"
 
 #include <setjmp.h>
@@ -14,18 +14,6 @@
 #include <cmocka.h>
 
 enum { LONG_NAME_LEN = 253, FILES_MAX = 8, NOTICES_TEXT_LEN = 4096 };
-
-/* Plain numbers, to see the order. */
-[[gnu::weak]] bool priorities_assign(
-	struct priority_rule *rules, size_t count, const uint64_t *taken, size_t taken_count)
-{
-	static const uint64_t first[BAND_COUNT] = {1000, 30000, 45000};
-	assert_null(taken);
-	assert_int_equal(taken_count, 0);
-	for (size_t i = 0; i < count; i++)
-		rules[i].wanted = first[rules[i].band] + i;
-	return true;
-}
 
 struct file {
 	char *name;
@@ -102,6 +90,17 @@ static void on_notices(void *ctx, const struct object *load_balancer,
 
 static void render(struct fixture *f)
 {
+	static char cluster[] = "render";
+	static char policy[] = "policy";
+	static char path[] = "/";
+	static char codes[] = "200-499";
+	struct config config = {.cluster = cluster,
+		.ssl_policy = policy,
+		.health_check_path = path,
+		.health_check_codes = codes,
+		.health_check_interval = 15,
+		.health_check_timeout = 5,
+		.deregistration_delay = 30};
 	struct state_commit commit;
 	state_commit(f->state, &commit);
 	struct filter_job job = {.state = f->state,
@@ -109,7 +108,7 @@ static void render(struct fixture *f)
 		.on_file = on_file,
 		.on_notices = on_notices,
 		.ctx = f};
-	assert_null(elb_filter.render(&job, NULL));
+	assert_null(elb_filter.render(&job, &config));
 	state_commit_done(f->state);
 }
 
@@ -167,14 +166,14 @@ static void people_can_read_it(void **fixture)
 		"default/web (default/web)\n"
 		"application load balancer sl-default-web-d8a5850a6e, internet-facing, ipv4\n"
 		"  port 80 HTTP\n"
-		"     1000 host foo.bar.com, path /a or /a/* -> p (sl-default-web-f233c02951)\n"
-		"     1001 host foo.bar.com, path matches ^/b\\*$ -> answer 503 \"Backend service "
+		"    15449 host foo.bar.com, path /a or /a/* -> p (sl-default-web-f233c02951)\n"
+		"    15549 host foo.bar.com, path matches ^/b\\*$ -> answer 503 \"Backend service "
 		"does not exist\"\n"
 		"    otherwise -> answer 404 \"Not found\"\n"
-		"  port 443 HTTPS, ELBSecurityPolicy-TLS13-1-2-2021-06, default "
+		"  port 443 HTTPS, policy, default "
 		"certificate:default/web-tls\n"
-		"     1000 host foo.bar.com, path /a or /a/* -> p (sl-default-web-f233c02951)\n"
-		"     1001 host foo.bar.com, path matches ^/b\\*$ -> answer 503 \"Backend service "
+		"    15449 host foo.bar.com, path /a or /a/* -> p (sl-default-web-f233c02951)\n"
+		"    15549 host foo.bar.com, path matches ^/b\\*$ -> answer 503 \"Backend service "
 		"does not exist\"\n"
 		"    otherwise -> answer 404 \"Not found\"\n"
 		"  targets of p (sl-default-web-f233c02951), HTTPS HTTP1\n"
@@ -253,7 +252,7 @@ static void programs_can_read_it(void **fixture)
 	assert_number(
 		json_path(https, "DefaultAction", "FixedResponseConfig", NULL), "StatusCode", 404);
 	const struct json *rule = item(https, "Rules", 0);
-	assert_number(rule, "Priority", 1000);
+	assert_number(rule, "Priority", 15449);
 	assert_text(item(rule, "Conditions", 0), "Field", "host-header");
 	const struct json *path = item(rule, "Conditions", 1);
 	assert_text(path, "Field", "path-pattern");
