@@ -247,8 +247,7 @@ static const struct {
 							"member.2.Key=stickiness.enabled\n"
 							"Attributes.member.2.Value=true\n"},
 	{PLAN_TAG_GROUP, AWS_ELB,
-		ELB_CALL("AddTags") "ResourceArns.member.1=" TG
-				    "\nTags.member.1.Key=sluice.io/"
+		ELB_CALL("AddTags") "ResourceArns.member.1=" TG "\nTags.member.1.Key=sluice.io/"
 				    "applied\nTags.member.1.Value=9f86d081884c7d65\n"},
 	{PLAN_CREATE_SECURITY_GROUP, AWS_EC2,
 		EC2_CALL("CreateSecurityGroup") "GroupName=sl-web\nGroupDescription=sluice front "
@@ -275,8 +274,7 @@ static const struct {
 					      "\nSecurityGroups.member.1=sg-5c2b\nSecurityGroups."
 					      "member.2=sg-back\n"},
 	{PLAN_TAG_BALANCER, AWS_ELB,
-		ELB_CALL("AddTags") "ResourceArns.member.1=" LB
-				    "\nTags.member.1.Key=sluice.io/"
+		ELB_CALL("AddTags") "ResourceArns.member.1=" LB "\nTags.member.1.Key=sluice.io/"
 				    "applied\nTags.member.1.Value=9f86d081884c7d65\n"},
 	{PLAN_CREATE_LISTENER, AWS_ELB,
 		ELB_CALL("CreateListener") "LoadBalancerArn=" LB
@@ -291,7 +289,7 @@ static const struct {
 						   "shop/web/listener/443")},
 	{PLAN_MODIFY_LISTENER, AWS_ELB,
 		ELB_CALL("ModifyListener") "ListenerArn=" LS "\nProtocol=HTTPS\nSslPolicy="
-							     "ELBSecurityPolicy-TLS13-1-2-2021-06\n"
+					   "ELBSecurityPolicy-TLS13-1-2-2021-06\n"
 					   "Certificates.member.1.CertificateArn=" CERT "\n"
 					   "DefaultActions.member.1.Type=fixed-response\n"
 					   "DefaultActions.member.1.FixedResponseConfig.StatusCode="
@@ -598,7 +596,7 @@ static void registers_targets(void **fixture)
 	requests_targets(STR(TG), &list, true, &f->arena, &r);
 	assert_request(f, "register", &r, AWS_ELB, true,
 		ELB_CALL("RegisterTargets") "TargetGroupArn=" TG "\nTargets.member.1.Id=10.0.1."
-								 "10\nTargets.member.1.Port=8080\n"
+					    "10\nTargets.member.1.Port=8080\n"
 					    "Targets.member.2.Id=192.168.7.9\nTargets.member.2."
 					    "Port=8081\n"
 					    "Targets.member.2.AvailabilityZone=all\n");
