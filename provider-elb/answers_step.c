@@ -49,6 +49,7 @@ static void health_read(
 	/* After a restart nobody knows since when. */
 	if (group->balancer_arn != NULL && group->attached_at <= 0)
 		group->attached_at = input->now;
+	group->health_read_at = input->now;
 	if (answers_health(xml, group) == HEALTH_HEALTHY)
 		group->is_proven = true;
 }
@@ -148,8 +149,9 @@ static void balancer_changed(
 		answers_sort(&groups);
 		observed_set_list(&balancer->security_groups, &groups);
 	} else {
+		/* It is there until a page lacks it, and what it uses cannot go before. */
 		detach_groups(input->observed, balancer, arena);
-		observed_forget_balancer(input->observed, balancer);
+		balancer->is_leaving = true;
 	}
 }
 

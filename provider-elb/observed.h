@@ -31,8 +31,9 @@ struct observed_group {
 	bool has_targets; /* `targets` was read, or the group was made by us in this life */
 	bool is_supplied; /* all wanted targets have been registered once: rules may lead to it */
 	bool is_proven; /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
-	double attached_at; /* since when something leads to it, by ev_now(); 0: nothing does */
-	uint64_t seen_in;   /* number of the pass of the inventory that has seen it last */
+	double health_read_at; /* when its targets' health was last read to prove it; 0: never */
+	double attached_at;    /* since when something leads to it, by ev_now(); 0: nothing does */
+	uint64_t seen_in;      /* number of the pass of the inventory that has seen it last */
 };
 
 struct observed_permission {
@@ -70,6 +71,7 @@ struct observed_balancer {
 	struct arena content;
 	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
 	size_t content_writes; /* changes of the content that have left something behind in its arena */
+	bool is_leaving;       /* AWS has accepted to delete it; forgotten once a page lacks it */
 	bool is_protected;     /* deletion protection is on: known after a refused delete */
 	double replaced_at; /* since when another one serves in its place; 0: none does */
 	uint64_t seen_in;
