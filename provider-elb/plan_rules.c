@@ -188,9 +188,7 @@ static bool delete_rule(struct plan_content *content, const struct elb_listener 
 static bool make_room(struct plan_content *content)
 {
 	struct plan_work *work = content->work;
-	const struct plan_input *input = work->input;
-	if (!input->may_delete ||
-		(input->rules_given_up == 0 && content->rule_count < input->settings->rules_max))
+	if (!work->input->may_delete || content->rule_count < content->rules_max)
 		return false;
 	for (size_t i = 0; i < content->listeners.count; i++) {
 		const struct plan_listener *listener = &content->listeners.items[i];
