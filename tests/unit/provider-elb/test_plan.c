@@ -366,6 +366,23 @@ static void rules_of_others_are_left_alone(void **state)
 	world_fini(&world);
 }
 
+static void listeners_of_others_are_left_alone(void **state)
+{
+	struct world world;
+	world_settled(&world, "80 p:; 90 p:");
+	*content_push_listener(balancer_of(&world)) =
+		(struct elb_listener){.arn = STR("arn:foreign"), .port = 70, .protocol = ELB_HTTP};
+	content_sort_listeners(balancer_of(&world));
+	world_want(&world, "80 p:");
+	world_run(&world, "tag changing; delete-listener 90; revoke 90; tag; ");
+	/* But a port that is wanted is taken. */
+	world_want(&world, "70 p:");
+	world_run(&world,
+		"authorize 70; tag changing; modify-listener 70 g-p:1; delete-listener 80; "
+		"revoke 80; tag; ");
+	world_fini(&world);
+}
+
 /* An older version may have named it otherwise. */
 static void a_rule_is_known_by_its_conditions(void **state)
 {
@@ -396,6 +413,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_proven_where_nothing_serves),
 		cmocka_unit_test(drift_is_repaired_by_a_sweep),
 		cmocka_unit_test(rules_of_others_are_left_alone),
+		cmocka_unit_test(listeners_of_others_are_left_alone),
 		cmocka_unit_test(a_rule_is_known_by_its_conditions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
