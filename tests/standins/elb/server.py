@@ -23,7 +23,7 @@ from .errors import ApiError
 from .faults import Fault, Faults, Rates
 from .groups import Groups
 from .identity import Identity
-from .journal import Entry, Journal, shown
+from .journal import READS, Entry, Journal, shown
 from .listeners import Listeners
 from .network import Network
 from .router import Router
@@ -109,8 +109,7 @@ class Standin:
                 self.failures.append(traceback.format_exc())
 
     async def changed(self) -> None:
-        """After calls and commands: what follows from them."""
-        self.account.note_uses()
+        """After calls and commands, and as time goes by: what follows from them."""
         for balancer in self.account.balancers.values():
             self.balancers.advance(balancer)
         await self.router.sync()
@@ -223,7 +222,8 @@ class Standin:
         if handler is None:
             raise ApiError("InvalidAction", f"{action} is not simulated")
         result = getattr(handler, name)(params)
-        self.account.note_uses()
+        if not action.startswith(READS):
+            self.account.note_uses()
         return result
 
     @staticmethod
