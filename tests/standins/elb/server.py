@@ -173,15 +173,15 @@ class Standin:
                 return await self._truncated(request, text)
         except ApiError as problem:
             problem = self._spelled(service, problem)
-            if entry is not None:
-                entry.status, entry.outcome, entry.message = problem.status, problem.code, problem.message
+            entry = entry or self.journal.begin(service.name, action)
+            entry.status, entry.outcome, entry.message = problem.status, problem.code, problem.message
             content_type, text = service.error(problem, request_id)
-            return web.Response(status=problem.status, body=text, content_type=content_type)
+            return web.Response(status=problem.status, body=text, content_type=content_type, headers={"x-amzn-RequestId": request_id})
         finally:
             if entry is not None:
                 entry.ended = self.account.clock.now()
             await self.changed()
-        return web.Response(body=text, content_type=content_type)
+        return web.Response(body=text, content_type=content_type, headers={"x-amzn-RequestId": request_id})
 
     def _addressed(self, request: web.BaseRequest, body: bytes) -> tuple[Service, str, Any]:
         """The service by the scope of the signature, or by the action of an unsigned call to STS; and what is called."""
