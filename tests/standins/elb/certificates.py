@@ -144,7 +144,8 @@ class Certificates:
                 "Subject": leaf.subject.rfc4514_string(), "Issuer": (issuer or [leaf.issuer.rfc4514_string()])[0],
                 "ImportedAt": self.account.clock.date(), "Status": "ISSUED", "NotBefore": leaf.not_valid_before.replace(tzinfo=utc),
                 "NotAfter": leaf.not_valid_after.replace(tzinfo=utc), "KeyAlgorithm": _algorithm(leaf.public_key()),
-                "SignatureAlgorithm": "SHA256WITHRSA" if isinstance(leaf.public_key(), rsa.RSAPublicKey) else "SHA256WITHECDSA", "Type": "IMPORTED", "RenewalEligibility": "INELIGIBLE"}
+                "SignatureAlgorithm": "SHA256WITHRSA" if isinstance(leaf.public_key(), rsa.RSAPublicKey) else "SHA256WITHECDSA",
+                "Type": "IMPORTED", "RenewalEligibility": "INELIGIBLE"}
 
     @staticmethod
     def _check_again(old: Certificate, details: dict[str, Any], usages: tuple[Any, ...]) -> None:

@@ -24,6 +24,7 @@ from .groups import Groups
 _HOP = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 _ACTIVE = ("active", "active_impaired")
 TARGET_TIMEOUT_S = 60.0
+AT_ONCE_S = 0.01  # 0 would be for ever
 
 
 class Port:
@@ -86,7 +87,7 @@ class Router:
         for port in self.ports.values():
             port.server.close()
             if port.web_server is not None:
-                await port.web_server.shutdown(0)
+                await port.web_server.shutdown(AT_ONCE_S)
         self.ports.clear()
         for task in list(self._closing):
             task.cancel()

@@ -26,7 +26,7 @@ from .identity import Identity
 from .journal import READS, Entry, Journal, shown
 from .listeners import Listeners
 from .network import Network
-from .router import Router
+from .router import AT_ONCE_S, Router
 from .settings import Settings
 from .signature import scope_of, verify
 from .wire import NAMES, SERVICES, Service
@@ -90,7 +90,7 @@ class Standin:
         """Connections are refused, and those that are open end."""
         if self._socket is not None and self._server is not None:
             self._socket.close()
-            await self._server.shutdown(0)
+            await self._server.shutdown(AT_ONCE_S)
             self._socket = None
 
     async def stop(self) -> None:
