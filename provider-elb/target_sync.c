@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/target_sync.h"
+
+#include "common/backoff.h"
+#include "common/xalloc.h"
+#include "provider-elb/targets.h"
+
+#include <stdlib.h>
+
+enum {
+	TARGETS_HELD_MAX = 2000, /* of one list that is kept: wanted_targets() gives fewer */
+};
+
+static const double RETRY_FIRST_S = 1;
+static const double RETRY_CAP_S = 60;
+
+struct target_sync {
+	struct target_sync_config config;
+	char *name;
+	struct elb_target_list wanted;
+	bool has_wanted;
+	/* While it is not known what is registered: what has to be written all the same, because it was changed by us. */
+	struct elb_target_list departed; /* to be deregistered */
+	bool is_changed;                 /* all of `wanted` has to be registered */
+	struct call call;
+	struct arena sent_arena;
+	struct elb_target_list sent; /* of the call under way; in sent_arena */
+	enum { SENT_NOTHING, SENT_REGISTER, SENT_DEREGISTER, SENT_READ } what;
+	enum call_rank read_rank;
+	enum requests_health health;
+	struct backoff backoff;
+	ev_timer retry;
+	char *problem;
+};
+
+static struct observed_group *find(const struct target_sync *sync)
+{
+	struct observed_group *group =
+		observed_find_group_name(sync->config.observed, str_from(sync->name));
+	return group != NULL && group->group.arn.len != 0 ? group : NULL;
+}
+
+/* ---- what is next ---- */
+
+static struct elb_target_list additions(
+	const struct target_sync *sync, const struct observed_group *group, struct arena *arena)
+{
+	static const struct elb_target_list none;
+	if (group->has_targets)
+		return targets_minus(&sync->wanted, &group->targets, REQUESTS_TARGETS_MAX, arena);
+	if (!sync->is_changed)
+		return none;
+	/* What was registered in this life without knowing the rest is in group->targets, too. */
+	return targets_minus(&sync->wanted, &group->targets, REQUESTS_TARGETS_MAX, arena);
+}
+
+static struct elb_target_list removals(
+	const struct target_sync *sync, const struct observed_group *group, struct arena *arena)
+{
+	return targets_minus(group->has_targets ? &group->targets : &sync->departed, &sync->wanted,
+		REQUESTS_TARGETS_MAX, arena);
+}
+
+static bool make(struct target_sync *sync, struct arena *arena, struct request *ret_request)
+{
+	const struct observed_group *group = find(sync);
+	sync->what = SENT_NOTHING;
+	if (group == NULL)
+		return false;
+	arena_reset(&sync->sent_arena);
+	sync->sent = additions(sync, group, &sync->sent_arena);
+	if (sync->sent.count != 0)
+		sync->what = SENT_REGISTER;
+	if (sync->what == SENT_NOTHING) {
+		sync->sent = removals(sync, group, &sync->sent_arena);
+		if (sync->sent.count != 0)
+			sync->what = SENT_DEREGISTER;
+	}
+	if (sync->what != SENT_NOTHING) {
+		for (size_t i = 0; i < sync->sent.count; i++)
+			sync->sent.items[i].ip =
+				arena_str(&sync->sent_arena, sync->sent.items[i].ip);
+		requests_targets(group->group.arn, &sync->sent, sync->what == SENT_REGISTER, arena,
+			ret_request);
+		return true;
+	}
+	if (group->has_targets)
+		return false;
+	sync->what = SENT_READ;
+	requests_health(group->group.arn, arena, ret_request);
+	return true;
+}
+
+static void note_supplied(struct target_sync *sync, struct observed_group *group)
+{
+	/* What leads to it already did so before us. */
+	if (group->balancer_arn != NULL || targets_have_all(&group->targets, &sync->wanted))
+		group->is_supplied = true;
+}
+
+static void step(struct target_sync *sync)
+{
+	struct request request = {.service = AWS_ELB};
+	struct observed_group *group = find(sync);
+	if (group == NULL || call_is_running(&sync->call) || ev_is_active(&sync->retry))
+		return;
+	note_supplied(sync, group);
+	struct arena arena;
+	arena_init(&arena);
+	if (!make(sync, &arena, &request))
+		call_cancel(&sync->call);
+	else if (sync->what == SENT_READ && group->balancer_arn != NULL)
+		call_join(&sync->call, &request, sync->read_rank);
+	else
+		call_join(&sync->call, &request, RANK_CHANGE);
+	arena_fini(&arena);
+}
+
+/* ---- calls ---- */
+
+static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
+{
+	struct target_sync *sync = ctx;
+	if (make(sync, arena, ret_request))
+		return true;
+	call_cancel(&sync->call);
+	return false;
+}
+
+static void take_written(struct target_sync *sync, struct observed_group *group)
+{
+	for (size_t i = 0; i < sync->sent.count; i++) {
+		if (sync->what == SENT_REGISTER)
+			observed_add_target(group, &sync->sent.items[i]);
+		else
+			observed_remove_target(group, &sync->sent.items[i]);
+	}
+	struct arena arena;
+	arena_init(&arena);
+	if (sync->what == SENT_DEREGISTER) {
+		struct elb_target_list rest =
+			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
+		struct elb_target_list kept;
+		targets_copy(&kept, &rest);
+		targets_fini(&sync->departed);
+		sync->departed = kept;
+	}
+	if (targets_have_all(&group->targets, &sync->wanted))
+		sync->is_changed = false;
+	arena_fini(&arena);
+}
+
+static void fail(struct target_sync *sync, const struct client_answer *answer)
+{
+	struct observed_group *group = find(sync);
+	/* Throttled: the queue slows down by itself; in an outage it waits. */
+	if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
+		step(sync);
+		return;
+	}
+	/* A batch that was refused whole says nothing of each: the truth is read. */
+	if (group != NULL && answer->is_unknown)
+		group->has_targets = false;
+	free(sync->problem);
+	sync->problem = str_dup(answer->message);
+	ev_timer_set(&sync->retry, backoff_next(&sync->backoff), 0.);
+	ev_timer_start(sync->config.calls->loop, &sync->retry);
+}
+
+static void on_answer(void *ctx, const struct client_answer *answer)
+{
+	struct target_sync *sync = ctx;
+	struct observed_group *group = find(sync);
+	if (answer->outcome != AWS_OK) {
+		fail(sync, answer);
+	} else {
+		backoff_succeeded(&sync->backoff);
+		free(sync->problem);
+		sync->problem = NULL;
+		if (group != NULL && sync->what == SENT_READ)
+			sync->health = answers_health(answer->xml, group);
+		else if (group != NULL)
+			take_written(sync, group);
+		step(sync);
+	}
+	sync->config.on_progress(sync->config.ctx);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	step(timer->data);
+}
+
+/* ---- what is wanted ---- */
+
+/* What we wanted, and maybe registered, and do not want any more. */
+static void add_departed(struct target_sync *sync, const struct elb_target_list *now)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct elb_target_list left = targets_minus(&sync->wanted, now, TARGETS_HELD_MAX, &arena);
+	struct elb_target_list before =
+		targets_minus(&sync->departed, now, TARGETS_HELD_MAX, &arena);
+	struct elb_target_list all = {
+		arena_calloc(&arena, left.count + before.count + 1, sizeof(struct elb_target)), 0};
+	size_t i = 0;
+	size_t k = 0;
+	while (i < left.count || k < before.count) {
+		int order = i == left.count     ? 1
+			    : k == before.count ? -1
+						: target_cmp(&left.items[i], &before.items[k]);
+		all.items[all.count++] = order <= 0 ? left.items[i] : before.items[k];
+		i += order <= 0;
+		k += order >= 0;
+	}
+	struct elb_target_list kept;
+	targets_copy(&kept, &all);
+	targets_fini(&sync->departed);
+	sync->departed = kept;
+	arena_fini(&arena);
+}
+
+static bool is_same(const struct elb_target_list *a, const struct elb_target_list *b)
+{
+	return a->count == b->count && targets_have_all(a, b);
+}
+
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets)
+{
+	if (sync->has_wanted && !is_same(&sync->wanted, targets)) {
+		sync->is_changed = true;
+		add_departed(sync, targets);
+		/* A change may be what heals a refusal. */
+		ev_timer_stop(sync->config.calls->loop, &sync->retry);
+	}
+	targets_fini(&sync->wanted);
+	targets_copy(&sync->wanted, targets);
+	sync->has_wanted = true;
+	step(sync);
+}
+
+void target_sync_wake(struct target_sync *sync)
+{
+	step(sync);
+}
+
+void target_sync_doubt(struct target_sync *sync, enum call_rank rank)
+{
+	struct observed_group *group = find(sync);
+	sync->read_rank = rank;
+	if (group != NULL)
+		group->has_targets = false;
+	step(sync);
+}
+
+bool target_sync_is_settled(const struct target_sync *sync)
+{
+	const struct observed_group *group = find(sync);
+	if (group == NULL || sync->problem != NULL)
+		return false;
+	/* Not read since the start, and not changed since: as the last life left it. */
+	if (!group->has_targets)
+		return !sync->is_changed && sync->departed.count == 0;
+	return is_same(&group->targets, &sync->wanted);
+}
+
+const char *target_sync_problem(const struct target_sync *sync)
+{
+	return sync->problem;
+}
+
+enum requests_health target_sync_health(const struct target_sync *sync)
+{
+	return sync->health;
+}
+
+/* ---- lifecycle ---- */
+
+struct target_sync *target_sync_new(const struct target_sync_config *config, struct str name)
+{
+	struct target_sync *sync = xcalloc(1, sizeof(*sync));
+	sync->config = *config;
+	sync->name = str_dup(name);
+	sync->read_rank = RANK_SWEEP;
+	arena_init(&sync->sent_arena);
+	backoff_init(&sync->backoff, RETRY_FIRST_S, RETRY_CAP_S);
+	call_init(&sync->call, config->calls, on_turn, on_answer, sync);
+	ev_init(&sync->retry, on_retry);
+	sync->retry.data = sync;
+	return sync;
+}
+
+void target_sync_free(struct target_sync *sync)
+{
+	if (sync == NULL)
+		return;
+	call_cancel(&sync->call);
+	ev_timer_stop(sync->config.calls->loop, &sync->retry);
+	targets_fini(&sync->wanted);
+	targets_fini(&sync->departed);
+	arena_fini(&sync->sent_arena);
+	free(sync->problem);
+	free(sync->name);
+	free(sync);
+}
+
+struct str target_sync_name(const struct target_sync *sync)
+{
+	return str_from(sync->name);
+}

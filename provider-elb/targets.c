@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/targets.h"
+
+#include "common/xalloc.h"
+
+int target_cmp(const struct elb_target *a, const struct elb_target *b)
+{
+	int order = str_cmp(a->ip, b->ip);
+	if (order != 0)
+		return order;
+	return (a->port > b->port) - (a->port < b->port);
+}
+
+struct elb_target_list targets_minus(const struct elb_target_list *a,
+	const struct elb_target_list *b, size_t max, struct arena *arena)
+{
+	size_t room = a->count < max ? a->count : max;
+	struct elb_target_list rest = {arena_calloc(arena, room + 1, sizeof(struct elb_target)), 0};
+	for (size_t i = 0, k = 0; i < a->count && rest.count < room; i++) {
+		while (k < b->count && target_cmp(&b->items[k], &a->items[i]) < 0)
+			k++;
+		if (k == b->count || target_cmp(&b->items[k], &a->items[i]) != 0)
+			rest.items[rest.count++] = a->items[i];
+	}
+	return rest;
+}
+
+bool targets_have_all(const struct elb_target_list *list, const struct elb_target_list *of)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < of->count; i++) {
+		while (k < list->count && target_cmp(&list->items[k], &of->items[i]) < 0)
+			k++;
+		if (k == list->count || target_cmp(&list->items[k], &of->items[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+void targets_copy(struct elb_target_list *to, const struct elb_target_list *from)
+{
+	to->items = xcalloc(from->count + 1, sizeof(struct elb_target));
+	to->count = from->count;
+	for (size_t i = 0; i < from->count; i++) {
+		to->items[i] = from->items[i];
+		to->items[i].ip = (struct str){str_dup(from->items[i].ip), from->items[i].ip.len};
+	}
+}
+
+void targets_fini(struct elb_target_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)(uintptr_t)list->items[i].ip.p);
+	free(list->items);
+	*list = (struct elb_target_list){NULL, 0};
+}

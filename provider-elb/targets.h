@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sets of targets: sorted lists, compared in one pass. No I/O. */
+#pragma once
+
+#include "common/arena.h"
+#include "provider-elb/resources.h"
+
+int target_cmp(const struct elb_target *a, const struct elb_target *b);
+/* Those of `a` that are not in `b`, at most `max`; views. In the arena. */
+struct elb_target_list targets_minus(const struct elb_target_list *a,
+	const struct elb_target_list *b, size_t max, struct arena *arena);
+bool targets_have_all(const struct elb_target_list *list, const struct elb_target_list *of);
+/* A copy with its own texts, on the heap. */
+void targets_copy(struct elb_target_list *to, const struct elb_target_list *from);
+void targets_fini(struct elb_target_list *list);
