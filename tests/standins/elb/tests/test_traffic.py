@@ -137,6 +137,8 @@ def test_weights_and_health(aws: Aws, caller: Caller, backend: ThreadingHTTPServ
     assert taken(4) == {"127.0.0.2:80": 4}
     aws.control("set-health", group="two", state="unhealthy")
     assert len(taken(4)) == 2
+    caller.elb.register_targets(TargetGroupArn=groups[1], Targets=[{"Id": "172.31.0.9", "Port": 80}])
+    assert [aws.request(name, 80).status for _ in range(2)] == [504, 504]
     aws.control("set-health", group="two", state="initial")
     assert taken(1) == {"none": 1}
 
