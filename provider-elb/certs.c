@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/certs.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-elb/cert.h"
 #include "provider-elb/cert_list.h"
@@ -103,7 +104,7 @@ static void start_grace(struct cert *cert)
 	const struct certs_config *config = cert->config;
 	if (!cert->is_unused || cert->copy == NULL || ev_is_active(&cert->grace))
 		return;
-	double left_s = cert->unused_since + config->remove_delay_s - ev_now(config->loop);
+	double left_s = cert->unused_since + config->remove_delay_s - clock_monotonic_s();
 	if (left_s <= 0)
 		return;
 	/* A little later, so that it is over by the loop's clock as well. */
@@ -215,8 +216,7 @@ static void on_turn(struct call_entry *entry)
 static void take_known(struct cert *cert, struct cert_copy *copy, struct str applied)
 {
 	struct acm_content content = acm_content_parse(applied);
-	bool is_late =
-		copy->written_at > 0 && ev_now(cert->config->loop) - copy->written_at < TAGS_LATE_S;
+	bool is_late = copy->written_at > 0 && clock_monotonic_s() - copy->written_at < TAGS_LATE_S;
 	if (cert->call != NULL || is_late || acm_content_eq(&copy->tagged, &content))
 		return;
 	copy->content = content;

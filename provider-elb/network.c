@@ -2,6 +2,7 @@
 #include "provider-elb/network.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-elb/limits.h"
 #include "provider-elb/log_events.h"
@@ -42,7 +43,7 @@ struct network {
 	size_t pages;
 	/* What was found: */
 	bool is_known;
-	double found_at; /* by ev_now() */
+	double found_at; /* by clock_monotonic_s() */
 	struct arena found;
 	struct str found_vpc;
 	struct str found_cidrs;
@@ -161,7 +162,7 @@ static void fail(struct network *network, struct str reason, double retry_after_
 static void publish(struct network *network)
 {
 	network->step = NETWORK_IDLE;
-	network->found_at = ev_now(network->config.context->loop);
+	network->found_at = clock_monotonic_s();
 	arena_reset(&network->found);
 	network->found_vpc = arena_str(&network->found, network->vpc);
 	network->found_cidrs = arena_str(&network->found, network->cidrs);
@@ -382,7 +383,7 @@ void network_start(struct network *network)
 
 void network_refresh(struct network *network)
 {
-	double age_s = ev_now(network->config.context->loop) - network->found_at;
+	double age_s = clock_monotonic_s() - network->found_at;
 	if (network->step != NETWORK_IDLE || ev_is_active(&network->timer))
 		return;
 	if (network->is_known && age_s < FRESH_S)
