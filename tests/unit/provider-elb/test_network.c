@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/xalloc.h"
+#include "provider-elb/networks.h"
 #include "provider-elb/requests.h"
 
 #include <setjmp.h>
