@@ -305,9 +305,12 @@ void cert_take_answer(struct cert *cert, const struct client_answer *answer)
 	case AWS_EXISTS:
 		on_refused(cert, answer);
 		break;
+	case AWS_OUTAGE:
+		if (answer->is_unknown)
+			on_lost(cert, answer);
+		break; /* otherwise it waits in the queue */
 	case AWS_THROTTLED:
 	case AWS_FAILED:
-	case AWS_OUTAGE:
 	case AWS_OUTCOME_COUNT:
 		on_lost(cert, answer);
 		break;

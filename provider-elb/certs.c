@@ -105,10 +105,9 @@ static void start_grace(struct cert *cert)
 	if (!cert->is_unused || cert->copy == NULL || ev_is_active(&cert->grace))
 		return;
 	double left_s = cert->unused_since + config->remove_delay_s - clock_monotonic_s();
-	if (left_s <= 0)
-		return;
-	/* A little later, so that it is over by the loop's clock as well. */
-	ev_timer_set(&cert->grace, left_s + 0.001, 0.);
+	if (left_s <= 0 && !cert->certs->is_known)
+		return; /* the list that makes it known goes on with it */
+	ev_timer_set(&cert->grace, left_s > 0 ? left_s : 0, 0.);
 	ev_timer_start(config->loop, &cert->grace);
 }
 
@@ -150,6 +149,13 @@ static void drive(struct cert *cert)
 	}
 }
 
+/* The administrator's own is never ours, whatever tags it has. */
+static bool may_be_ours(const struct certs *certs, struct str arn, struct str identity)
+{
+	return acm_is_arn(arn) && identity.len != 0 && identity.len <= TAG_VALUE_LEN_MAX &&
+	       !str_eq(arn, certs->config.settings->default_certificate);
+}
+
 /* A certificate with our tags, which nobody has yet. */
 static struct cert *attach(struct certs *certs, struct cert_copy *copy, const struct acm_tags *tags)
 {
@@ -170,7 +176,7 @@ static void take_looked(struct cert *cert, const struct json *answer)
 		return;
 	acm_read_tags(answer, &tags);
 	copy->has_tags = true;
-	if (copy->cert != NULL || tags.identity.len == 0 ||
+	if (copy->cert != NULL || !may_be_ours(certs, str_from(copy->arn), tags.identity) ||
 		!str_eq(tags.cluster, certs->config.settings->cluster))
 		return;
 	struct cert *owner = attach(certs, copy, &tags);
@@ -227,9 +233,7 @@ static void take_known(struct cert *cert, struct cert_copy *copy, struct str app
 void certs_take_row(struct certs *certs, struct str arn, struct str identity, struct str applied)
 {
 	struct acm_tags tags = {.identity = identity, .applied = applied};
-	/* The administrator's own is never ours, whatever tags it has. */
-	if (!acm_is_arn(arn) || identity.len == 0 || identity.len > TAG_VALUE_LEN_MAX ||
-		str_eq(arn, certs->config.settings->default_certificate))
+	if (!may_be_ours(certs, arn, identity))
 		return;
 	struct cert_copy *copy = cert_copies_add(&certs->copies, arn);
 	if (copy == NULL)
