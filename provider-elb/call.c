@@ -3,6 +3,8 @@
 
 #include "provider-elb/metrics.h"
 
+#include <stdlib.h>
+
 static enum call_class class_of(const struct request *request)
 {
 	if (request->service != AWS_ELB)
@@ -22,8 +24,8 @@ static void on_done(void *ctx, const struct client_answer *answer)
 	call->running = NULL;
 	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
 	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], call->entry.class, 1);
-	call_queue_done(call->context->queue, &call->entry, answer->outcome, reason,
-		answer->retry_after_s);
+	call_queue_done(
+		call->context->queue, &call->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);
 	call->on_answer(call->ctx, answer);
 }
@@ -43,8 +45,7 @@ static void send(struct call *call, const struct request *request)
 
 static void on_turn(struct call_entry *entry)
 {
-	struct call *call =
-		(struct call *)(void *)((char *)entry - offsetof(struct call, entry));
+	struct call *call = (struct call *)(void *)((char *)entry - offsetof(struct call, entry));
 	struct request request = {.service = AWS_ELB};
 	struct arena arena;
 	arena_init(&arena);
@@ -89,7 +90,8 @@ void call_join(struct call *call, const struct request *like, enum call_rank ran
 {
 	if (call->running != NULL)
 		return;
-	if (call->entry.is_waiting && call->entry.rank <= rank)
+	if (call->entry.is_waiting && call->entry.rank <= rank &&
+		call->entry.class == class_of(like))
 		return;
 	call_queue_leave(call->context->queue, &call->entry);
 	call->entry.class = class_of(like);

@@ -241,27 +241,31 @@ void content_remove_certificate(struct elb_listener *listener, struct str arn)
 
 /* ---- as a whole ---- */
 
-static bool action_uses(const struct elb_action *action, struct str group)
+static void push_groups(
+	const struct elb_action *action, struct str_list *groups, struct arena *arena)
 {
-	for (size_t i = 0; i < action->groups.count; i++) {
-		if (str_eq(action->groups.items[i].group, group))
-			return true;
-	}
-	return false;
+	for (size_t i = 0; i < action->groups.count; i++)
+		*(struct str *)arena_push(arena, (void **)&groups->items, &groups->count,
+			sizeof(struct str)) = action->groups.items[i].group;
 }
 
-bool content_uses_group(const struct observed_balancer *balancer, struct str group)
+static int compare_texts(const void *left, const void *right)
 {
+	return str_cmp(*(const struct str *)left, *(const struct str *)right);
+}
+
+struct str_list content_groups(const struct observed_balancer *balancer, struct arena *arena)
+{
+	struct str_list groups = {0};
 	for (size_t i = 0; i < balancer->listeners.count; i++) {
 		const struct elb_listener *listener = &balancer->listeners.items[i];
-		if (action_uses(&listener->default_action, group))
-			return true;
-		for (size_t k = 0; k < listener->rules.count; k++) {
-			if (action_uses(&listener->rules.items[k].action, group))
-				return true;
-		}
+		push_groups(&listener->default_action, &groups, arena);
+		for (size_t k = 0; k < listener->rules.count; k++)
+			push_groups(&listener->rules.items[k].action, &groups, arena);
 	}
-	return false;
+	if (groups.count != 0)
+		qsort(groups.items, groups.count, sizeof(struct str), compare_texts);
+	return groups;
 }
 
 void content_written(struct observed_balancer *balancer)

@@ -42,7 +42,7 @@ void content_add_certificate(
 	struct observed_balancer *balancer, struct elb_listener *listener, struct str arn);
 void content_remove_certificate(struct elb_listener *listener, struct str arn);
 
-/* Whether a listener or a rule leads to this group. */
-bool content_uses_group(const struct observed_balancer *balancer, struct str group);
+/* Names of all groups that a listener or a rule leads to, sorted, some more than once; views. */
+struct str_list content_groups(const struct observed_balancer *balancer, struct arena *arena);
 /* After each write: builds it anew when that is due. */
 void content_written(struct observed_balancer *balancer);

@@ -84,8 +84,8 @@ static bool make(struct content_reader *reader, struct arena *arena, struct requ
 			ret_request);
 		return true;
 	case READING_CERTIFICATES:
-		requests_certificates(balancer->listeners.items[reader->listener].arn, marker, arena,
-			ret_request);
+		requests_certificates(balancer->listeners.items[reader->listener].arn, marker,
+			arena, ret_request);
 		return true;
 	case READING_TAGS: {
 		struct str_list arns = next_tagged(reader);
@@ -114,7 +114,8 @@ static void join(struct content_reader *reader)
 }
 
 /* Goes to the first listener from `from` on that has something of its own to read. False: there is none. */
-static bool next_listener(struct content_reader *reader, const struct observed_balancer *balancer, size_t from)
+static bool next_listener(
+	struct content_reader *reader, const struct observed_balancer *balancer, size_t from)
 {
 	for (size_t i = from; i < balancer->listeners.count; i++) {
 		reader->listener = i;
@@ -184,7 +185,8 @@ static void take_answer(struct content_reader *reader, const struct client_answe
 	struct observed_balancer *balancer = find(reader);
 	struct arena arena;
 	if (balancer == NULL || ++reader->pages > PAGES_MAX) {
-		end_with(reader, AWS_FAILED, STR("the load balancer disappeared while it was read, or has no end"));
+		end_with(reader, AWS_FAILED,
+			STR("the load balancer disappeared while it was read, or has no end"));
 		return;
 	}
 	arena_init(&arena);

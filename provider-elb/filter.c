@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-	VIEW_LEN_MAX = 256 * 1024 * 1024,
+	VIEW_LEN_MAX = 64 * 1024 * 1024,
 	FILE_NAME_LEN_MAX = 200, /* without folder, hash and ending */
 };
 
@@ -161,7 +161,8 @@ static void show_notices(struct renderer *renderer, const struct object *object,
 {
 	for (size_t i = 0; i < wanted->notices.count; i++) {
 		struct lb_notice *notice = &wanted->notices.items[i];
-		if (str_is_empty(notice->ingress) && lb->owners.count != 0 &&
+		if (str_is_empty(notice->ingress) && str_is_empty(notice->service) &&
+			str_is_empty(notice->certificate) && lb->owners.count != 0 &&
 			!lb->owners.items[0].is_service)
 			notice->ingress = arena_printf(&renderer->arena, "%.*s/%.*s",
 				STR_FMT(lb->owners.items[0].namespace),

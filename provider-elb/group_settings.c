@@ -20,7 +20,6 @@ enum {
 struct maker {
 	struct wanted_builder *b;
 	const struct pool *pool;
-	struct str ingress;
 	struct elb_group *group;
 	bool is_network;
 };
@@ -133,7 +132,7 @@ static void set_own_check(struct maker *m, const struct health_check *own)
 	check->unhealthy = limit(
 		own->fall, check->unhealthy, CHECK_THRESHOLD_MIN, CHECK_THRESHOLD_MAX, &exact);
 	if (!exact)
-		notices_add(&m->b->notices, NOTICE_HEALTH_CHECK, m->ingress, service_of(m));
+		notices_add_service(&m->b->notices, NOTICE_HEALTH_CHECK, service_of(m));
 }
 
 static void set_check(struct maker *m)
@@ -206,7 +205,7 @@ static void add_application(struct maker *m)
 	const struct stickiness *wish = m->b->lb->stickiness;
 	bool is_least = m->pool->algorithm == ALGORITHM_LEAST_CONNECTIONS;
 	if (m->pool->algorithm == ALGORITHM_SOURCE)
-		notices_add(&m->b->notices, NOTICE_ALGORITHM, m->ingress, service_of(m));
+		notices_add_service(&m->b->notices, NOTICE_ALGORITHM, service_of(m));
 	add_attribute(m, "load_balancing.algorithm.type",
 		is_least ? STR("least_outstanding_requests") : STR("round_robin"));
 	if (wish != NULL)
@@ -219,7 +218,7 @@ static void add_network(struct maker *m)
 {
 	bool is_source = m->pool->algorithm == ALGORITHM_SOURCE;
 	if (m->pool->algorithm == ALGORITHM_LEAST_CONNECTIONS)
-		notices_add(&m->b->notices, NOTICE_ALGORITHM, m->ingress, service_of(m));
+		notices_add_service(&m->b->notices, NOTICE_ALGORITHM, service_of(m));
 	tell_stickiness(m, m->b->lb->stickiness != NULL, STR("cookies over TCP"));
 	/* Otherwise a zone without a target of its own would serve nobody. */
 	add_attribute(m, "load_balancing.cross_zone.enabled", STR("true"));
@@ -246,13 +245,12 @@ static void set_attributes(struct maker *m)
 		compare_keys);
 }
 
-void group_settings_make(struct wanted_builder *b, const struct pool *pool, struct str ingress,
-	struct elb_group *ret_group)
+void group_settings_make(
+	struct wanted_builder *b, const struct pool *pool, struct elb_group *ret_group)
 {
 	struct maker m = {
 		.b = b,
 		.pool = pool,
-		.ingress = ingress,
 		.group = ret_group,
 		.is_network = b->balancer->type == ELB_NETWORK,
 	};

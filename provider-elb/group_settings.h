@@ -6,6 +6,6 @@
 
 #include "provider-elb/wanted_builder.h"
 
-/* Everything but the ARN. `ingress`: who hears of what cannot be had. */
-void group_settings_make(struct wanted_builder *b, const struct pool *pool, struct str ingress,
-	struct elb_group *ret_group);
+/* Everything but the ARN; whose backend it is hears of what cannot be had. */
+void group_settings_make(
+	struct wanted_builder *b, const struct pool *pool, struct elb_group *ret_group);

@@ -103,8 +103,8 @@ struct str naming_tag_value(struct arena *arena, struct str text)
 		return arena_str(arena, text);
 	digest_begin(&digest);
 	digest_add_str(&digest, text);
-	return arena_printf(arena, TAG_VALUE_HASHED "%.*s",
-		STR_FMT(digest_end(&digest, DIGEST_LEN_MAX, arena)));
+	struct str hash = digest_end(&digest, DIGEST_LEN_MAX, arena);
+	return arena_printf(arena, TAG_VALUE_HASHED "%.*s", STR_FMT(hash));
 }
 
 struct str naming_balancer_identity(struct arena *arena, struct str lb, enum elb_type type)
@@ -130,9 +130,9 @@ struct str naming_rule_identity(struct arena *arena, struct str lb, const struct
 		digest_add_int(&digest, rule->match);
 		digest_add_str(&digest, rule->path);
 	}
+	struct str hash = digest_end(&digest, DIGEST_APPLIED_LEN, arena);
 	return naming_tag_value(
-		arena, arena_printf(arena, "%.*s/rule/%.*s", STR_FMT(lb),
-			       STR_FMT(digest_end(&digest, DIGEST_APPLIED_LEN, arena))));
+		arena, arena_printf(arena, "%.*s/rule/%.*s", STR_FMT(lb), STR_FMT(hash)));
 }
 
 struct str naming_group_identity(struct arena *arena, struct str lb, struct str pool)

@@ -12,9 +12,12 @@ static const struct {
 #undef NOTICE
 };
 
+enum notice_about { ABOUT_INGRESS, ABOUT_SERVICE, ABOUT_CERTIFICATE };
+
 struct notice_group {
 	enum notice_id id;
-	struct str ingress;
+	enum notice_about about;
+	struct str key; /* of the Ingress, Service or certificate */
 	struct str *subjects;
 	size_t count;
 	bool is_cut; /* there were more subjects */
@@ -26,23 +29,25 @@ void notices_init(struct notices *notices, struct arena *arena)
 }
 
 static struct notice_group *find_group(
-	struct notices *notices, enum notice_id id, struct str ingress)
+	struct notices *notices, enum notice_id id, enum notice_about about, struct str key)
 {
 	for (size_t i = 0; i < notices->count; i++) {
-		if (notices->groups[i].id == id && str_eq(notices->groups[i].ingress, ingress))
-			return &notices->groups[i];
+		struct notice_group *group = &notices->groups[i];
+		if (group->id == id && group->about == about && str_eq(group->key, key))
+			return group;
 	}
 	if (notices->count == NOTICES_MAX)
 		return NULL;
 	struct notice_group *group = arena_push(
 		notices->arena, (void **)&notices->groups, &notices->count, sizeof(*group));
-	*group = (struct notice_group){.id = id, .ingress = ingress};
+	*group = (struct notice_group){.id = id, .about = about, .key = key};
 	return group;
 }
 
-void notices_add(struct notices *notices, enum notice_id id, struct str ingress, struct str subject)
+static void add(struct notices *notices, enum notice_id id, enum notice_about about, struct str key,
+	struct str subject)
 {
-	struct notice_group *group = find_group(notices, id, ingress);
+	struct notice_group *group = find_group(notices, id, about, key);
 	if (group == NULL || subject.len == 0)
 		return;
 	for (size_t i = 0; i < group->count; i++) {
@@ -58,11 +63,28 @@ void notices_add(struct notices *notices, enum notice_id id, struct str ingress,
 	*place = arena_str(notices->arena, subject);
 }
 
+void notices_add(struct notices *notices, enum notice_id id, struct str ingress, struct str subject)
+{
+	add(notices, id, ABOUT_INGRESS, ingress, subject);
+}
+
+void notices_add_service(struct notices *notices, enum notice_id id, struct str service)
+{
+	add(notices, id, ABOUT_SERVICE, service, service);
+}
+
+void notices_add_certificate(struct notices *notices, enum notice_id id, struct str certificate)
+{
+	add(notices, id, ABOUT_CERTIFICATE, certificate, certificate);
+}
+
 static int compare_groups(const void *left, const void *right)
 {
 	const struct notice_group *a = left;
 	const struct notice_group *b = right;
-	return a->id != b->id ? (int)a->id - (int)b->id : str_cmp(a->ingress, b->ingress);
+	if (a->id != b->id)
+		return (int)a->id - (int)b->id;
+	return a->about != b->about ? (int)a->about - (int)b->about : str_cmp(a->key, b->key);
 }
 
 /* "explanation: a, b, c and 12 more" */
@@ -94,7 +116,9 @@ size_t notices_list(struct notices *notices, size_t max, struct lb_notice **ret_
 	for (size_t i = 0; i < shown; i++) {
 		const struct notice_group *group = &notices->groups[i];
 		list[i] = (struct lb_notice){
-			.ingress = group->ingress,
+			.ingress = group->about == ABOUT_INGRESS ? group->key : STR_NONE,
+			.service = group->about == ABOUT_SERVICE ? group->key : STR_NONE,
+			.certificate = group->about == ABOUT_CERTIFICATE ? group->key : STR_NONE,
 			.reason = str_from(texts[group->id].reason),
 			.message = message_of(group, notices->arena),
 		};

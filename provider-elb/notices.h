@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collects notices: one for each reason and Ingress, with what it speaks of in a bounded list. No I/O. */
+/* Collects notices: one for each reason and Ingress, Service or certificate, with what it speaks of in a bounded list. No I/O. */
 #pragma once
 
 #include "common/arena.h"
@@ -31,5 +31,8 @@ void notices_init(struct notices *notices, struct arena *arena);
  * one is not named. */
 void notices_add(
 	struct notices *notices, enum notice_id id, struct str ingress, struct str subject);
-/* In the order of notices.def, then by Ingress. At most `max`, of which the last one counts the others when there are more. */
+/* To all whose backend the Service is ("namespace/name"), or who use the certificate. */
+void notices_add_service(struct notices *notices, enum notice_id id, struct str service);
+void notices_add_certificate(struct notices *notices, enum notice_id id, struct str certificate);
+/* In the order of notices.def, then by whom they concern. At most `max`, of which the last one counts the others when there are more. */
 size_t notices_list(struct notices *notices, size_t max, struct lb_notice **ret_list);

@@ -15,6 +15,10 @@
 
 #include <bsd/sys/queue.h>
 
+enum {
+	OBSERVED_MAX = 20 * 1000
+}; /* of each kind, accepted from lists: the quota of target groups is 3000 */
+
 enum elb_state { ELB_PROVISIONING, ELB_ACTIVE, ELB_IMPAIRED, ELB_FAILED };
 
 /* Whether the targets that a group has are known. */
@@ -27,8 +31,9 @@ struct observed_group {
 	bool has_targets; /* `targets` was read, or the group was made by us in this life */
 	bool is_supplied; /* all wanted targets have been registered once: rules may lead to it */
 	bool is_proven; /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
-	double attached_at; /* since when something leads to it, by ev_now(); 0: nothing does */
-	uint64_t seen_in;   /* number of the pass of the inventory that has seen it last */
+	double health_read_at; /* when its targets' health was last read to prove it; 0: never */
+	double attached_at;    /* since when something leads to it, by ev_now(); 0: nothing does */
+	uint64_t seen_in;      /* number of the pass of the inventory that has seen it last */
 };
 
 struct observed_permission {

@@ -5,13 +5,13 @@
 
 static void take_stock(struct plan_work *work)
 {
-	const struct plan_input *input = work->input;
-	work->balancers.count = observed_balancers_of(
-		input->observed, input->lb, work->arena, &work->balancers.items);
-	work->groups.count =
-		observed_groups_of(input->observed, input->lb, work->arena, &work->groups.items);
+	const struct observed *observed = work->input->observed;
+	struct str lb = naming_tag_value(work->arena, work->input->lb);
+	work->balancers.count =
+		observed_balancers_of(observed, lb, work->arena, &work->balancers.items);
+	work->groups.count = observed_groups_of(observed, lb, work->arena, &work->groups.items);
 	work->security_groups.count = observed_security_groups_of(
-		input->observed, input->lb, work->arena, &work->security_groups.items);
+		observed, lb, work->arena, &work->security_groups.items);
 }
 
 /* ---- what is wanted ---- */
@@ -62,13 +62,12 @@ static bool plan_present(struct plan_work *work, const struct wanted_balancer *w
 /* A group that nobody uses yet beside one that serves: whether it can take over. */
 static bool plan_proof(struct plan_work *work, const struct plan_content *contents, size_t count)
 {
-	const struct plan_input *input = work->input;
 	for (size_t i = 0; i < count; i++) {
 		struct observed_group *group = contents[i].unproven;
 		if (group == NULL)
 			continue;
-		double waited = input->now - input->health_read_at;
-		if (input->health_read_at <= 0 || waited >= PLAN_HEALTH_EVERY_S) {
+		double waited = work->input->now - group->health_read_at;
+		if (group->health_read_at <= 0 || waited >= PLAN_HEALTH_EVERY_S) {
 			work->plan->wanted = contents[i].wanted;
 			work->plan->balancer = contents[i].balancer;
 			work->plan->group = group;

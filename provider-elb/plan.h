@@ -27,7 +27,7 @@ enum plan_step {
 	/* reads: each one is a single call, but for paging */
 	PLAN_READ_LISTENERS, /* of `balancer`; then rules and certificates, which make its content complete */
 	PLAN_READ_SECURITY_GROUP,
-	PLAN_READ_GROUP_HEALTH, /* of `group`: is one target healthy? Then it is_proven */
+	PLAN_READ_GROUP_HEALTH, /* of `group`: is one target healthy? Then it is_proven; in any case health_read_at is set */
 	/* writes */
 	PLAN_CREATE_GROUP,
 	/* Settings of `group` as of `wanted_group`: the answers bring what is known of the group up to date, of its attributes, too. */
@@ -79,7 +79,7 @@ struct plan_input {
 	const struct settings *settings;
 	const struct plan_network *network;
 	struct observed *observed;
-	struct str lb; /* value of TAG_LB of the object */
+	struct str lb; /* id of the object */
 	double now;
 	double replace_delay_s; /* how long a replaced balancer stays after its successor was active */
 	bool may_delete;        /* the translator's snapshot is complete */
@@ -90,8 +90,7 @@ struct plan_input {
 	/* Since when every plan said is_settled; 0: the last one did not. TAG_APPLIED waits for PLAN_TAG_DELAY_S of it, so that changes that follow each other
 	 * cost two tags together. */
 	double settled_since;
-	double failed_since;   /* since when a balancer of this object is ELB_FAILED; 0: none is */
-	double health_read_at; /* when the last PLAN_READ_GROUP_HEALTH was answered; 0: never */
+	double failed_since; /* since when a balancer of this object is ELB_FAILED; 0: none is */
 	/* Sorted: plan_subject() of steps that AWS has refused lately, and will refuse again. The caller limits their number, and lets go of each after some time. */
 	struct str_list held;
 };

@@ -103,7 +103,8 @@ enum plan_action_state plan_action(struct plan_content *content, const struct el
 	if (step == NULL)
 		return ACTION_SEND;
 	if (compare_action(step, read)) {
-		if (content->unproven == NULL)
+		if (content->unproven == NULL ||
+			group->health_read_at < content->unproven->health_read_at)
 			content->unproven = group;
 		plan_wait(content->work, "a healthy target of the new group", 0);
 		return ACTION_BLOCKED;

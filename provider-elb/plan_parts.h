@@ -59,8 +59,8 @@ struct plan_content {
 	LIST_OF(struct plan_use) uses;           /* by name, each once */
 	size_t rule_count;                       /* that AWS has in it, of whomever */
 	bool is_blocked;                         /* as of a listener, but of any */
-	struct observed_group
-		*unproven; /* leads beside another one, and has yet to show a healthy target */
+	struct observed_group *
+		unproven; /* leads beside another one, and has yet to show a healthy target: the one that was asked longest ago */
 };
 
 /* ---- plan_steps.c: ways to end ---- */

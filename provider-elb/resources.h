@@ -30,21 +30,22 @@ enum elb_action_type { ELB_FORWARD, ELB_FIXED_RESPONSE, ELB_REDIRECT_HTTPS, ELB_
 
 struct elb_action {
 	enum elb_action_type type;
-	LIST_OF(struct elb_forward) groups; /* of ELB_FORWARD, in the order of their names; 1 to 5 */
-	uint64_t status;                    /* of ELB_FIXED_RESPONSE: 404 or 503 */
-	struct str body;                    /* likewise: text/plain */
-	uint64_t port;                      /* of ELB_REDIRECT_HTTPS, which answers 301 */
+	LIST_OF(struct elb_forward)
+	groups;          /* of ELB_FORWARD, in the order of their names; 1 to 5 */
+	uint64_t status; /* of ELB_FIXED_RESPONSE: 404 or 503 */
+	struct str body; /* likewise: text/plain */
+	uint64_t port;   /* of ELB_REDIRECT_HTTPS, which answers 301 */
 };
 
 /* A rule with a priority; the default one is the default_action of its listener. */
 struct elb_rule {
-	struct str identity;  /* value of TAG_RESOURCE; absent: the rule is not ours */
-	struct str arn;       /* absent: it is wanted */
-	uint64_t priority;    /* 1 to 50000; 0: it is wanted, and plan.h decides */
-	uint64_t band;        /* of what is wanted: enum priority_band */
+	struct str identity; /* value of TAG_RESOURCE; absent: the rule is not ours */
+	struct str arn;      /* absent: it is wanted */
+	uint64_t priority;   /* 1 to 50000; 0: it is wanted, and plan.h decides */
+	uint64_t band;       /* of what is wanted: enum priority_band */
 	LIST_OF(struct elb_condition) conditions;
 	struct elb_action action;
-	struct str where; /* of what is wanted, for messages: "shop.example/cart" */
+	struct str where;   /* of what is wanted, for messages: "shop.example/cart" */
 	struct str ingress; /* likewise: "namespace/name" */
 };
 
@@ -73,12 +74,12 @@ struct elb_health_check {
 	bool is_grpc;        /* `matcher` holds codes of gRPC */
 	uint64_t interval_s;
 	uint64_t timeout_s;
-	uint64_t healthy;   /* thresholds */
+	uint64_t healthy; /* thresholds */
 	uint64_t unhealthy;
 };
 
 struct elb_group {
-	struct str name;     /* naming_group(): what forces a replacement is part of it */
+	struct str name; /* naming_group(): what forces a replacement is part of it */
 	struct str arn;
 	struct str identity; /* value of TAG_RESOURCE */
 	struct str lb;       /* value of TAG_LB */

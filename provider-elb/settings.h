@@ -22,10 +22,10 @@ struct settings {
 	struct str scheme; /* "internet-facing" or "internal" */
 	struct str ip_address_type;
 	struct str ssl_policy;
-	struct str default_certificate; /* ARN for https listeners without a usable certificate; absent: none */
+	struct str
+		default_certificate; /* ARN for https listeners without a usable certificate; absent: none */
 	enum wildcard_hosts wildcard_hosts;
 	uint64_t deregistration_delay_s;
-	uint64_t idle_timeout_s; /* 0: not managed */
 	struct str health_check_path;
 	struct str health_check_codes;
 	uint64_t health_check_interval_s;
@@ -33,10 +33,10 @@ struct settings {
 	uint64_t healthy_threshold;
 	uint64_t unhealthy_threshold;
 	/* Quotas of the account, as far as they are known (DescribeAccountLimits), else AWS's defaults. */
-	uint64_t rules_max;         /* of a balancer, without the default ones */
-	uint64_t groups_max;        /* of a balancer */
-	uint64_t certificates_max;  /* of a balancer, without the default one */
-	uint64_t targets_max;       /* of a balancer */
+	uint64_t rules_max;        /* of a balancer, without the default ones */
+	uint64_t groups_max;       /* of a balancer */
+	uint64_t certificates_max; /* of a balancer, without the default one */
+	uint64_t targets_max;      /* of a balancer */
 	/* Networks of the VPC; NULL: not known. */
 	const struct networks *networks;
 };

@@ -18,6 +18,7 @@ struct target_sync {
 	struct target_sync_config config;
 	char *name;
 	struct elb_target_list wanted;
+	bool has_wanted;
 	/* While it is not known what is registered: what has to be written all the same, because it was changed by us. */
 	struct elb_target_list departed; /* to be deregistered */
 	bool is_changed;                 /* all of `wanted` has to be registered */
@@ -77,7 +78,8 @@ static bool make(struct target_sync *sync, struct arena *arena, struct request *
 	}
 	if (sync->what != SENT_NOTHING) {
 		for (size_t i = 0; i < sync->sent.count; i++)
-			sync->sent.items[i].ip = arena_str(&sync->sent_arena, sync->sent.items[i].ip);
+			sync->sent.items[i].ip =
+				arena_str(&sync->sent_arena, sync->sent.items[i].ip);
 		requests_targets(group->group.arn, &sync->sent, sync->what == SENT_REGISTER, arena,
 			ret_request);
 		return true;
@@ -136,8 +138,8 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 	struct arena arena;
 	arena_init(&arena);
 	if (sync->what == SENT_DEREGISTER) {
-		struct elb_target_list rest = targets_minus(
-			&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
+		struct elb_target_list rest =
+			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
 		struct elb_target_list kept;
 		targets_copy(&kept, &rest);
 		targets_fini(&sync->departed);
@@ -197,7 +199,8 @@ static void add_departed(struct target_sync *sync, const struct elb_target_list 
 	struct arena arena;
 	arena_init(&arena);
 	struct elb_target_list left = targets_minus(&sync->wanted, now, TARGETS_HELD_MAX, &arena);
-	struct elb_target_list before = targets_minus(&sync->departed, now, TARGETS_HELD_MAX, &arena);
+	struct elb_target_list before =
+		targets_minus(&sync->departed, now, TARGETS_HELD_MAX, &arena);
 	struct elb_target_list all = {
 		arena_calloc(&arena, left.count + before.count + 1, sizeof(struct elb_target)), 0};
 	size_t i = 0;
@@ -222,20 +225,17 @@ static bool is_same(const struct elb_target_list *a, const struct elb_target_lis
 	return a->count == b->count && targets_have_all(a, b);
 }
 
-void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets, bool is_initial)
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets)
 {
-	if (!is_initial && is_same(&sync->wanted, targets)) {
-		step(sync);
-		return;
-	}
-	if (!is_initial) {
+	if (sync->has_wanted && !is_same(&sync->wanted, targets)) {
 		sync->is_changed = true;
 		add_departed(sync, targets);
+		/* A change may be what heals a refusal. */
+		ev_timer_stop(sync->config.calls->loop, &sync->retry);
 	}
 	targets_fini(&sync->wanted);
 	targets_copy(&sync->wanted, targets);
-	/* A change may be what heals a refusal. */
-	ev_timer_stop(sync->config.calls->loop, &sync->retry);
+	sync->has_wanted = true;
 	step(sync);
 }
 

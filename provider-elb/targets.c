@@ -11,8 +11,8 @@ int target_cmp(const struct elb_target *a, const struct elb_target *b)
 	return (a->port > b->port) - (a->port < b->port);
 }
 
-struct elb_target_list targets_minus(const struct elb_target_list *a, const struct elb_target_list *b,
-	size_t max, struct arena *arena)
+struct elb_target_list targets_minus(const struct elb_target_list *a,
+	const struct elb_target_list *b, size_t max, struct arena *arena)
 {
 	size_t room = a->count < max ? a->count : max;
 	struct elb_target_list rest = {arena_calloc(arena, room + 1, sizeof(struct elb_target)), 0};

@@ -42,8 +42,8 @@ static void print_action(
 	}
 	for (size_t i = 0; i < action->groups.count; i++) {
 		struct str group = action->groups.items[i].group;
-		print(page, "%s%.*s (%.*s)\n", i == 0 ? "" : ", ",
-			STR_FMT(pool_of(balancer, group)), STR_FMT(group));
+		struct str pool = pool_of(balancer, group);
+		print(page, "%s%.*s (%.*s)\n", i == 0 ? "" : ", ", STR_FMT(pool), STR_FMT(group));
 	}
 }
 

@@ -24,7 +24,7 @@ static void add(struct wanted_builder *b, struct str id, struct usable *usable)
 	struct str arn = b->lookup->find_certificate(b->lookup->ctx, id, &is_refused);
 	if (arn.p == NULL) {
 		if (is_refused)
-			notices_add(&b->notices, NOTICE_CERTIFICATE_REFUSED, STR_NONE, id);
+			notices_add_certificate(&b->notices, NOTICE_CERTIFICATE_REFUSED, id);
 		usable->waits |= !is_refused;
 		return;
 	}
@@ -33,7 +33,7 @@ static void add(struct wanted_builder *b, struct str id, struct usable *usable)
 	/* All but the first count for the quota; so the list is short. */
 	bool is_first = usable->arns.count == 0;
 	if (!is_first && b->certificate_count >= b->settings->certificates_max) {
-		notices_add(&b->notices, NOTICE_CERTIFICATE_QUOTA, STR_NONE, id);
+		notices_add_certificate(&b->notices, NOTICE_CERTIFICATE_QUOTA, id);
 		return;
 	}
 	b->certificate_count += !is_first;

@@ -16,7 +16,6 @@ enum {
 /* A pool that something leads to. */
 struct use {
 	struct str pool;
-	struct str ingress;
 	size_t order; /* the first one that asks for it */
 	struct elb_action action;
 };
@@ -55,8 +54,8 @@ static struct str service_of(const struct wanted_builder *b, const struct pool *
 		STR_FMT(pool->service.name));
 }
 
-static void tell_endpoints(struct wanted_builder *b, const struct pool *pool,
-	const struct elb_group *group, struct str ingress)
+static void tell_endpoints(
+	struct wanted_builder *b, const struct pool *pool, const struct elb_group *group)
 {
 	size_t families[2] = {0, 0};
 	bool has_refused = false;
@@ -66,11 +65,11 @@ static void tell_endpoints(struct wanted_builder *b, const struct pool *pool,
 		has_refused |= networks_place(b->settings->networks, ip) == NETWORK_REFUSED;
 	}
 	if (has_refused)
-		notices_add(&b->notices, NOTICE_ENDPOINT_ADDRESS, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_ENDPOINT_ADDRESS, service_of(b, pool));
 	if (families[0] == 0 && families[1] != 0 && !group->is_ipv6)
-		notices_add(&b->notices, NOTICE_ENDPOINT_IPV6, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_ENDPOINT_IPV6, service_of(b, pool));
 	else if (families[0] != 0 && families[1] != 0)
-		notices_add(&b->notices, NOTICE_ENDPOINT_FAMILY, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_ENDPOINT_FAMILY, service_of(b, pool));
 }
 
 /* An AWS load balancer checks no certificate: requests that need that must not be sent. */
@@ -80,37 +79,36 @@ static bool must_verify(const struct pool *pool)
 	       pool->tls->verify != TLS_VERIFY_OFF;
 }
 
-static void tell_tls(struct wanted_builder *b, const struct pool *pool, struct str ingress)
+static void tell_tls(struct wanted_builder *b, const struct pool *pool)
 {
 	if (pool->tls != NULL &&
 		(pool->tls->server_name.len != 0 || pool->tls->client_chain.len != 0))
-		notices_add(&b->notices, NOTICE_CLIENT_CERTIFICATE, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_CLIENT_CERTIFICATE, service_of(b, pool));
 }
 
 /* NULL: requests for the pool get no target, and why is told. */
-static struct elb_group *add_group(
-	struct wanted_builder *b, const struct pool *pool, struct str ingress)
+static struct elb_group *add_group(struct wanted_builder *b, const struct pool *pool)
 {
 	struct wanted_balancer *balancer = b->balancer;
 	bool is_network = balancer->type == ELB_NETWORK;
 	if (pool->external_name.len != 0) {
-		notices_add(&b->notices, NOTICE_EXTERNAL_NAME, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_EXTERNAL_NAME, service_of(b, pool));
 		return NULL;
 	}
 	if (!is_network && must_verify(pool)) {
-		notices_add(&b->notices, NOTICE_TLS_VERIFY, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_TLS_VERIFY, service_of(b, pool));
 		return NULL;
 	}
 	if (balancer->groups.count >= b->settings->groups_max) {
-		notices_add(&b->notices, NOTICE_GROUP_QUOTA, ingress, service_of(b, pool));
+		notices_add_service(&b->notices, NOTICE_GROUP_QUOTA, service_of(b, pool));
 		return NULL;
 	}
 	struct elb_group *group = arena_push(b->arena, (void **)&balancer->groups.items,
 		&balancer->groups.count, sizeof(*group));
-	group_settings_make(b, pool, ingress, group);
-	tell_endpoints(b, pool, group, ingress);
+	group_settings_make(b, pool, group);
+	tell_endpoints(b, pool, group);
 	if (!is_network)
-		tell_tls(b, pool, ingress);
+		tell_tls(b, pool);
 	return group;
 }
 
@@ -119,21 +117,20 @@ static struct elb_action resolve(struct wanted_builder *b, const struct use *use
 	const struct pool *pool = b->lookup->find_pool(b->lookup->ctx, use->pool);
 	if (pool == NULL)
 		return no_backend();
-	const struct elb_group *group = add_group(b, pool, use->ingress);
+	const struct elb_group *group = add_group(b, pool);
 	return group != NULL ? forward(b, group->name) : no_backend();
 }
 
 /* ---- pools ---- */
 
-static void push_use(
-	struct wanted_builder *b, struct uses *uses, struct str pool, struct str ingress)
+static void push_use(struct wanted_builder *b, struct uses *uses, struct str pool)
 {
 	if (pool.len == 0)
 		return;
 	size_t order = uses->count;
 	struct use *place =
 		arena_push(b->arena, (void **)&uses->items, &uses->count, sizeof(*place));
-	*place = (struct use){.pool = pool, .ingress = ingress, .order = order};
+	*place = (struct use){.pool = pool, .order = order};
 }
 
 static int compare_pools(const void *left, const void *right)
@@ -161,12 +158,11 @@ static void sort(struct uses *uses, int (*compare)(const void *, const void *))
 static void gather(struct wanted_builder *b, struct uses *uses)
 {
 	for (size_t i = 0; i < b->drafts.count; i++)
-		push_use(b, uses, b->drafts.items[i].pool, b->drafts.items[i].ingress);
+		push_use(b, uses, b->drafts.items[i].pool);
 	for (size_t i = 0; i < b->drafts.count; i++) {
 		const struct draft_listener *draft = &b->drafts.items[i];
 		for (size_t k = 0; k < draft->rules.count; k++)
-			push_use(b, uses, draft->rules.items[k].pool,
-				draft->rules.items[k].rule.ingress);
+			push_use(b, uses, draft->rules.items[k].pool);
 	}
 	sort(uses, compare_pools);
 	size_t count = uses->count;

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/balancer.h"
+
+#include "common/clock.h"
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-elb/balancer_failure.h"
+#include "provider-elb/balancer_status.h"
+#include "provider-elb/balancer_wanted.h"
+#include "provider-elb/log_events.h"
+#include "provider-elb/requests.h"
+
+#include <stdlib.h>
+
+static void drive(struct balancer *balancer);
+
+/* ---- planning ---- */
+
+/* Where a new balancer is made; an application one needs more than a network one. */
+static const struct plan_network *find_network(struct balancer *balancer)
+{
+	bool is_network_only =
+		balancer->wanted.count == 1 && balancer->wanted.balancers[0].type == ELB_NETWORK;
+	network_plan(balancer->context->network, is_network_only ? ELB_NETWORK : ELB_APPLICATION,
+		&balancer->network);
+	return &balancer->network;
+}
+
+static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
+{
+	const struct balancer_context *context = balancer->context;
+	double now = clock_monotonic_s();
+	bool is_early = balancer->object == NULL && now < balancer->remove_from;
+	*ret_input = (struct plan_input){
+		.object = balancer->object != NULL ? &balancer->decoded : NULL,
+		.wanted = balancer->has_wanted ? &balancer->wanted : NULL,
+		.is_kept = balancer->object != NULL && balancer->decoded.keep,
+		.settings = context->settings,
+		.network = find_network(balancer),
+		.observed = context->observed,
+		.lb = str_from(balancer->lb),
+		.now = now,
+		.replace_delay_s = context->options->replace_delay,
+		.may_delete = state_is_complete(provider_state(context->provider)) && !is_early,
+		.rules_given_up = balancer->rules_given_up,
+		.settled_since = balancer->settled_since,
+		.is_sweep = balancer->is_sweep,
+	};
+}
+
+static void make_plan(struct balancer *balancer)
+{
+	struct plan_input input;
+	arena_reset(&balancer->step_arena);
+	fill_input(balancer, &input);
+	plan_next(&input, &balancer->step_arena, &balancer->plan);
+}
+
+static void make_request(
+	struct balancer *balancer, struct arena *arena, struct request *ret_request)
+{
+	struct plan_input input;
+	fill_input(balancer, &input);
+	requests_step(&input, &balancer->plan, arena, ret_request);
+}
+
+static bool is_call(enum plan_step step)
+{
+	return step != PLAN_NOTHING && step != PLAN_LATER && step != PLAN_FORGET &&
+	       step != PLAN_READ_LISTENERS;
+}
+
+static void note_settled(struct balancer *balancer)
+{
+	bool is_settled = balancer->plan.is_settled && balancer->has_wanted &&
+			  balancer->failure.outcome == AWS_OK;
+	for (size_t i = 0; is_settled && i < balancer->sync_count; i++)
+		is_settled = target_sync_is_settled(balancer->syncs[i]);
+	if (!balancer->plan.is_settled)
+		balancer->settled_since = 0;
+	else if (balancer->settled_since == 0)
+		balancer->settled_since = clock_monotonic_s();
+	if (is_settled != balancer->is_settled) {
+		balancer->is_settled = is_settled;
+		balancer_tell(balancer);
+	}
+}
+
+/* Those that have a successor which serves: from then on their time runs. */
+static void note_replaced(struct balancer *balancer)
+{
+	struct observed_balancer **all = NULL;
+	size_t count = observed_balancers_of(
+		balancer->context->observed, str_from(balancer->lb), &balancer->step_arena, &all);
+	for (size_t i = 0; balancer->is_settled && i < count; i++) {
+		bool is_wanted = false;
+		for (size_t k = 0; k < balancer->wanted.count; k++)
+			is_wanted = is_wanted ||
+				    str_eq_c(balancer->wanted.balancers[k].name, all[i]->name);
+		if (!is_wanted && all[i]->replaced_at == 0)
+			all[i]->replaced_at = clock_monotonic_s();
+	}
+}
+
+/* ---- calls ---- */
+
+static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
+{
+	struct balancer *balancer = ctx;
+	make_plan(balancer);
+	if (is_call(balancer->plan.step)) {
+		balancer->losses = inventory_losses(balancer->context->inventory);
+		make_request(balancer, arena, ret_request);
+		return true;
+	}
+	call_cancel(&balancer->call);
+	drive(balancer);
+	return false;
+}
+
+static bool is_step_read(enum plan_step step)
+{
+	return step == PLAN_READ_SECURITY_GROUP || step == PLAN_READ_GROUP_HEALTH;
+}
+
+/* What was made must not be taken for gone by a list that was read before. */
+static void mark_seen(struct balancer *balancer)
+{
+	uint64_t pass = inventory_pass(balancer->context->inventory);
+	struct observed_balancer **balancers = NULL;
+	struct observed_group **groups = NULL;
+	struct observed_security_group **security_groups = NULL;
+	struct str lb = str_from(balancer->lb);
+	struct observed *observed = balancer->context->observed;
+	struct arena arena;
+	arena_init(&arena);
+	size_t count = observed_balancers_of(observed, lb, &arena, &balancers);
+	for (size_t i = 0; i < count; i++)
+		balancers[i]->seen_in = balancers[i]->seen_in != 0 ? balancers[i]->seen_in : pass;
+	count = observed_groups_of(observed, lb, &arena, &groups);
+	for (size_t i = 0; i < count; i++)
+		groups[i]->seen_in = groups[i]->seen_in != 0 ? groups[i]->seen_in : pass;
+	count = observed_security_groups_of(observed, lb, &arena, &security_groups);
+	for (size_t i = 0; i < count; i++)
+		security_groups[i]->seen_in =
+			security_groups[i]->seen_in != 0 ? security_groups[i]->seen_in : pass;
+	arena_fini(&arena);
+}
+
+/* It is not known what there is in any of its balancers: read again before the next write. */
+static void drop_content(struct balancer *balancer)
+{
+	struct observed_balancer **all = NULL;
+	struct arena arena;
+	arena_init(&arena);
+	size_t count = observed_balancers_of(
+		balancer->context->observed, str_from(balancer->lb), &arena, &all);
+	for (size_t i = 0; i < count; i++)
+		observed_drop_content(all[i]);
+	arena_fini(&arena);
+}
+
+static void follow_step(struct balancer *balancer)
+{
+	switch (balancer->plan.step) {
+	case PLAN_CREATE_BALANCER:
+		inventory_poll(balancer->context->inventory);
+		break;
+	case PLAN_DELETE_BALANCER:
+		inventory_poll_gone(
+			balancer->context->inventory, str_from(balancer->plan.balancer->arn));
+		break;
+	case PLAN_CREATE_GROUP:
+		balancer_wake_syncs(balancer);
+		break;
+	default:
+		break;
+	}
+}
+
+static void take_step(struct balancer *balancer, const struct client_answer *answer)
+{
+	struct plan_input input;
+	fill_input(balancer, &input);
+	/* If something was forgotten meanwhile, the plan may point to it. */
+	if (balancer->losses != inventory_losses(balancer->context->inventory) ||
+		answers_step(answer->xml, &input, &balancer->plan, &balancer->step_arena) != 0) {
+		drop_content(balancer);
+		inventory_list_now(balancer->context->inventory);
+		return;
+	}
+	mark_seen(balancer);
+	balancer_announce_step(balancer);
+	follow_step(balancer);
+}
+
+static void start_timer(struct balancer *balancer, double delay_s)
+{
+	struct ev_loop *loop = balancer->context->calls->loop;
+	ev_timer_stop(loop, &balancer->timer);
+	ev_timer_set(&balancer->timer, delay_s, 0.);
+	ev_timer_start(loop, &balancer->timer);
+}
+
+static void note_answer(struct balancer *balancer, const struct client_answer *answer)
+{
+	double delay_s = 0;
+	if (answer->outcome == AWS_OK) {
+		balancer_note_success(balancer);
+	} else {
+		balancer_note_failure(balancer, answer, &delay_s);
+		balancer_tell(balancer);
+	}
+	balancer->is_backing_off = delay_s > 0;
+	if (balancer->is_backing_off)
+		start_timer(balancer, delay_s);
+}
+
+static void on_answer(void *ctx, const struct client_answer *answer)
+{
+	struct balancer *balancer = ctx;
+	if (answer->outcome == AWS_OK)
+		take_step(balancer, answer);
+	note_answer(balancer, answer);
+	drive(balancer);
+}
+
+static void on_read(void *ctx, const struct client_answer *answer)
+{
+	struct balancer *balancer = ctx;
+	content_reader_free(balancer->reader);
+	balancer->reader = NULL;
+	if (answer->outcome == AWS_OK)
+		balancer->is_sweep = false;
+	note_answer(balancer, answer);
+	drive(balancer);
+}
+
+static void start_reader(struct balancer *balancer)
+{
+	struct content_reader_config config = {
+		.calls = balancer->context->calls,
+		.observed = balancer->context->observed,
+		.on_done = on_read,
+		.ctx = balancer,
+	};
+	must(balancer->plan.balancer != NULL);
+	balancer->losses = inventory_losses(balancer->context->inventory);
+	balancer->reader = content_reader_start(&config, str_from(balancer->plan.balancer->arn),
+		balancer->is_sweep ? RANK_SWEEP : RANK_CHANGE);
+}
+
+/* ---- one step after the other ---- */
+
+/* A certificate that we had imported may only not have been found yet: its listener must not go for that. */
+static bool waits_for_first_list(const struct balancer *balancer)
+{
+	bool waits = false;
+	for (size_t i = 0; i < balancer->wanted.count; i++)
+		waits = waits || balancer->wanted.balancers[i].waits_for_certificates;
+	return waits && !certs_are_known(balancer->context->certs);
+}
+
+static enum call_rank rank_of(enum plan_step step)
+{
+	if (step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
+		step == PLAN_CREATE_GROUP)
+		return RANK_CREATE;
+	return is_step_read(step) ? RANK_POLL : RANK_CHANGE;
+}
+
+static void join(struct balancer *balancer)
+{
+	struct request request = {.service = AWS_ELB};
+	struct arena arena;
+	arena_init(&arena);
+	make_request(balancer, &arena, &request);
+	call_join(&balancer->call, &request, rank_of(balancer->plan.step));
+	arena_fini(&arena);
+}
+
+static bool is_busy(const struct balancer *balancer)
+{
+	return balancer->reader != NULL || call_is_running(&balancer->call) ||
+	       !inventory_is_known(balancer->context->inventory);
+}
+
+/* Nothing is wanted, and it is too early to remove what is there. */
+static void wait_for_removal(struct balancer *balancer)
+{
+	double left_s = balancer->remove_from - clock_monotonic_s();
+	if (balancer->object == NULL && left_s > 0)
+		start_timer(balancer, left_s);
+}
+
+static void drive(struct balancer *balancer)
+{
+	if (is_busy(balancer) || balancer->is_backing_off || waits_for_first_list(balancer))
+		return;
+	if (balancer->object != NULL && !balancer->has_wanted)
+		return;
+	make_plan(balancer);
+	note_settled(balancer);
+	note_replaced(balancer);
+	ev_timer_stop(balancer->context->calls->loop, &balancer->timer);
+	switch (balancer->plan.step) {
+	case PLAN_NOTHING:
+		call_cancel(&balancer->call);
+		wait_for_removal(balancer);
+		return;
+	case PLAN_LATER:
+		call_cancel(&balancer->call);
+		start_timer(balancer, balancer->plan.delay_s);
+		return;
+	case PLAN_FORGET:
+		call_cancel(&balancer->call);
+		balancer->context->on_gone(balancer->context->ctx, balancer);
+		return;
+	case PLAN_READ_LISTENERS:
+		call_cancel(&balancer->call);
+		start_reader(balancer);
+		return;
+	default:
+		join(balancer);
+		return;
+	}
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct balancer *balancer = timer->data;
+	balancer->is_backing_off = false;
+	drive(balancer);
+}
+
+/* ---- what is wanted ---- */
+
+void balancer_doubt(struct balancer *balancer)
+{
+	drop_content(balancer);
+	for (size_t i = 0; i < balancer->sync_count; i++)
+		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
+}
+
+void balancer_want(struct balancer *balancer, struct object *object)
+{
+	balancer->object = object;
+	/* Without the VPC's networks it is not known how to register an endpoint: balancers_on_network() comes back to it. */
+	if (!network_is_known(balancer->context->network))
+		return;
+	/* What it waits for may be in this very change. */
+	balancer_forgive(balancer);
+	balancer_work_out_wanted(balancer);
+	balancer_tell(balancer);
+	drive(balancer);
+}
+
+void balancer_want_nothing(struct balancer *balancer, double remove_from)
+{
+	balancer->object = NULL;
+	balancer->remove_from = remove_from;
+	balancer->is_settled = false;
+	balancer_forgive(balancer);
+	balancer_forget_wanted(balancer);
+	drive(balancer);
+}
+
+bool balancer_is_wanted(const struct balancer *balancer)
+{
+	return balancer->object != NULL;
+}
+
+void balancer_wake(struct balancer *balancer)
+{
+	balancer_wake_syncs(balancer);
+	drive(balancer);
+}
+
+bool balancer_sweep(struct balancer *balancer)
+{
+	if (is_busy(balancer) || balancer->object == NULL || !balancer->is_settled)
+		return false;
+	balancer->is_sweep = true;
+	for (size_t i = 0; i < balancer->sync_count; i++)
+		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
+	drive(balancer);
+	return true;
+}
+
+/* ---- lifecycle ---- */
+
+struct balancer *balancer_new(const struct balancer_context *context, struct str lb)
+{
+	struct balancer *balancer = xcalloc(1, sizeof(*balancer));
+	balancer->context = context;
+	balancer->lb = str_dup(lb);
+	arena_init(&balancer->arena);
+	arena_init(&balancer->step_arena);
+	ev_init(&balancer->timer, on_timer);
+	balancer->timer.data = balancer;
+	call_init(&balancer->call, context->calls, on_turn, on_answer, balancer);
+	return balancer;
+}
+
+void balancer_free(struct balancer *balancer)
+{
+	if (balancer == NULL)
+		return;
+	call_cancel(&balancer->call);
+	content_reader_free(balancer->reader);
+	ev_timer_stop(balancer->context->calls->loop, &balancer->timer);
+	balancer_forget_wanted(balancer);
+	arena_fini(&balancer->arena);
+	arena_fini(&balancer->step_arena);
+	free(balancer->failure.text);
+	free(balancer->lb);
+	free(balancer);
+}
+
+struct str balancer_id(const struct balancer *balancer)
+{
+	return str_from(balancer->lb);
+}

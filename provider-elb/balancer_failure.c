@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/balancer_failure.h"
+
+#include "common/clock.h"
+#include "provider-elb/log_events.h"
+
+#include <stdlib.h>
+
+/* What was just made may not be known everywhere yet, and what was just let go of may still count as used. */
+static const double SETTLING_S = 30;
+static const double SETTLING_STEP_S = 2;
+/* Needs a person, or another object: tried again, but rarely. */
+static const double REFUSED_S = 300;
+static const double RETRY_FIRST_S = 1;
+static const double RETRY_CAP_S = 60;
+
+/* Whether it goes away by itself in a moment, usually. */
+static bool is_settling(const struct failure *failure)
+{
+	bool may_settle = failure->outcome == AWS_NOT_FOUND || failure->outcome == AWS_IN_USE ||
+			  failure->outcome == AWS_EXISTS;
+	return may_settle && clock_monotonic_s() - failure->since < SETTLING_S;
+}
+
+/* What we believe of it may be wrong: it is read again before the next write. */
+static void doubt(struct balancer *balancer, const struct client_answer *answer)
+{
+	const struct plan *plan = &balancer->plan;
+	bool is_off = answer->outcome == AWS_NOT_FOUND || answer->outcome == AWS_EXISTS;
+	if (!is_off && !answer->is_unknown)
+		return;
+	/* The plan's pointers are good only while nothing was forgotten. */
+	if (balancer->losses == inventory_losses(balancer->context->inventory)) {
+		if (plan->balancer != NULL)
+			observed_drop_content(plan->balancer);
+		if (plan->security_group != NULL)
+			plan->security_group->has_permissions = false;
+	}
+	inventory_list_now(balancer->context->inventory);
+}
+
+static double retry_delay(struct balancer *balancer)
+{
+	struct failure *failure = &balancer->failure;
+	switch (failure->outcome) {
+	case AWS_NOT_FOUND:
+	case AWS_IN_USE:
+	case AWS_EXISTS:
+		return is_settling(failure) ? SETTLING_STEP_S : backoff_next(&failure->backoff);
+	case AWS_QUOTA:
+	case AWS_DENIED:
+	case AWS_REFUSED:
+		return REFUSED_S * (1 + backoff_random() / 10);
+	default:
+		return backoff_next(&failure->backoff);
+	}
+}
+
+void balancer_note_failure(
+	struct balancer *balancer, const struct client_answer *answer, double *ret_delay_s)
+{
+	struct failure *failure = &balancer->failure;
+	*ret_delay_s = 0;
+	/* The queue slows down, or waits, by itself. */
+	if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
+		if (answer->is_unknown)
+			doubt(balancer, answer);
+		return;
+	}
+	/* No room for all rules: the least preferred ones are given up, and the others served. */
+	if (answer->outcome == AWS_QUOTA && balancer->plan.step == PLAN_CREATE_RULE) {
+		balancer->rules_given_up++;
+		return;
+	}
+	if (failure->outcome != answer->outcome) {
+		backoff_init(&failure->backoff, RETRY_FIRST_S, RETRY_CAP_S);
+		failure->since = clock_monotonic_s();
+	}
+	failure->outcome = answer->outcome;
+	free(failure->text);
+	failure->text = str_dup(answer->message);
+	doubt(balancer, answer);
+	if (!is_settling(failure))
+		log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->lb),
+			LOG_TEXT("reason", answer->message));
+	*ret_delay_s = retry_delay(balancer);
+}
+
+void balancer_note_success(struct balancer *balancer)
+{
+	struct failure *failure = &balancer->failure;
+	if (failure->outcome != AWS_OK && !is_settling(failure))
+		log_event(&EV_BALANCER_RECOVERED, LOG_STR("lb", balancer->lb));
+	free(failure->text);
+	*failure = (struct failure){.outcome = AWS_OK};
+}
+
+const char *balancer_failure_text(const struct balancer *balancer)
+{
+	const struct failure *failure = &balancer->failure;
+	return failure->outcome != AWS_OK && !is_settling(failure) ? failure->text : NULL;
+}
+
+void balancer_forgive(struct balancer *balancer)
+{
+	balancer->rules_given_up = 0;
+	balancer->is_backing_off = false;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a call that did not succeed means for one load balancer: what has to be read again, and when it is tried again; see balancer_state.h. */
+#pragma once
+
+#include "provider-elb/balancer_state.h"
+
+/* Takes note; *ret_delay_s: when to plan again; 0: at once. */
+void balancer_note_failure(
+	struct balancer *balancer, const struct client_answer *answer, double *ret_delay_s);
+/* The step went well. */
+void balancer_note_success(struct balancer *balancer);
+/* What is shown to the owners; NULL: nothing, or something that goes away by itself in a moment. */
+const char *balancer_failure_text(const struct balancer *balancer);
+/* A change may be what heals it: the next try comes at once. */
+void balancer_forgive(struct balancer *balancer);

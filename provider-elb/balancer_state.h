@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One load-balancer object and its resources: what is known and what it is doing. Only balancer*.c look into it: balancer_wanted.h (what is wanted),
+ * balancer_failure.h (what went wrong), balancer_status.h (telling it), balancer.c (one step after the other).
+ */
+#pragma once
+
+#include "common/backoff.h"
+#include "provider-elb/balancer.h"
+#include "provider-elb/content_reader.h"
+#include "provider-elb/target_sync.h"
+
+/* What failed, and when it is tried again. */
+struct failure {
+	enum aws_outcome outcome; /* AWS_OK: nothing */
+	char *text;
+	struct backoff backoff;
+	double since; /* of the first one in a row, clock_monotonic_s() */
+};
+
+struct balancer {
+	const struct balancer_context *context;
+	char *lb;
+	struct object *object; /* NULL: not wanted any more */
+	double remove_from;    /* clock_monotonic_s(); with no object */
+
+	/* What is wanted: all of it in `arena`. */
+	struct arena arena;
+	struct load_balancer decoded;
+	struct wanted wanted;
+	bool has_wanted;
+	size_t left_out;            /* endpoints that found no room */
+	struct target_sync **syncs; /* one for each wanted group, in their order */
+	size_t sync_count;
+
+	/* What it is doing. */
+	struct call call;
+	struct content_reader *reader;
+	struct plan_network network; /* for the plan */
+	struct arena step_arena;
+	struct plan plan; /* that is being carried out, or was made last */
+	uint64_t losses;  /* inventory_losses() when the call was sent */
+	ev_timer timer;
+	struct failure failure;
+	bool is_backing_off; /* the timer is that of the next try */
+	size_t rules_given_up;
+	double settled_since; /* 0: it is not */
+	bool is_settled;
+	bool is_sweep; /* what is in it is read although the tag says that it is as wanted */
+};

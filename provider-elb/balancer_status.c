@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/balancer_status.h"
+
+#include "provider-elb/balancer_failure.h"
+#include "provider-elb/log_events.h"
+
+/* ---- what was done ---- */
+
+static void announce(struct balancer *balancer, const char *reason, struct str message)
+{
+	/* The owners of what goes are gone themselves. */
+	if (balancer->object == NULL)
+		return;
+	struct lb_event event = {
+		.id = object_id(balancer->object),
+		.type = EVENT_NORMAL,
+		.reason = str_from(reason),
+		.message = message,
+	};
+	provider_event(balancer->context->provider, &event);
+}
+
+static void announce_created(struct balancer *balancer, struct arena *arena)
+{
+	const struct wanted_balancer *wanted = balancer->plan.wanted;
+	if (wanted == NULL)
+		return;
+	log_event(
+		&EV_BALANCER_CREATED, LOG_STR("lb", balancer->lb), LOG_TEXT("name", wanted->name));
+	announce(balancer, "LoadBalancerCreated",
+		arena_printf(arena, "created the %s load balancer %.*s",
+			wanted->type == ELB_APPLICATION ? "application" : "network",
+			STR_FMT(wanted->name)));
+}
+
+void balancer_announce_step(struct balancer *balancer)
+{
+	struct arena arena;
+	arena_init(&arena);
+	switch (balancer->plan.step) {
+	case PLAN_CREATE_BALANCER:
+		announce_created(balancer, &arena);
+		break;
+	case PLAN_DELETE_BALANCER:
+		log_event(&EV_BALANCER_REMOVED, LOG_STR("lb", balancer->lb));
+		announce(balancer, "LoadBalancerDeleted",
+			STR("removed a load balancer that is not wanted any more"));
+		break;
+	default:
+		if (log_enabled(LOG_LEVEL_DEBUG))
+			log_event(&EV_BALANCER_STEP, LOG_STR("lb", balancer->lb),
+				LOG_INT("step", balancer->plan.step));
+		break;
+	}
+	arena_fini(&arena);
+}
+
+/* ---- the status ---- */
+
+static const char *find_problem(const struct balancer *balancer)
+{
+	const char *outage = call_queue_outage_reason(balancer->context->calls->queue);
+	const char *text = balancer_failure_text(balancer);
+	if (text != NULL)
+		return text;
+	if (outage != NULL && !balancer->is_settled)
+		return outage;
+	for (size_t i = 0; i < balancer->sync_count; i++) {
+		if (target_sync_problem(balancer->syncs[i]) != NULL)
+			return target_sync_problem(balancer->syncs[i]);
+	}
+	for (size_t i = 0; !balancer->is_settled && i < balancer->wanted.count; i++) {
+		const char *network = network_problem(
+			balancer->context->network, balancer->wanted.balancers[i].type);
+		if (network != NULL)
+			return network;
+	}
+	return NULL;
+}
+
+/* The one that serves: the wanted one when it is active, else one that it replaces. */
+static const struct observed_balancer *find_serving(
+	struct balancer *balancer, const struct wanted_balancer *wanted, struct arena *arena)
+{
+	struct observed_balancer **all = NULL;
+	const struct observed_balancer *serving = NULL;
+	size_t count = observed_balancers_of(
+		balancer->context->observed, str_from(balancer->lb), arena, &all);
+	for (size_t i = 0; i < count; i++) {
+		bool is_active = all[i]->state == ELB_ACTIVE || all[i]->state == ELB_IMPAIRED;
+		if (all[i]->type != wanted->type || !is_active || all[i]->dns_name == NULL)
+			continue;
+		if (serving == NULL || str_eq_c(wanted->name, all[i]->name))
+			serving = all[i];
+	}
+	return serving;
+}
+
+static void add_address(const struct observed_balancer *serving,
+	const struct wanted_balancer *wanted, struct arena *arena, struct lb_status *status)
+{
+	struct address *address = &status->addresses.items[status->addresses.count++];
+	address->hostname = arena_str(arena, str_from(serving->dns_name));
+	address->ports.items =
+		arena_calloc(arena, wanted->listeners.count + 1, sizeof(address->ports.items[0]));
+	for (size_t i = 0; i < wanted->listeners.count; i++)
+		address->ports.items[address->ports.count++].port = wanted->listeners.items[i].port;
+}
+
+static void add_addresses(struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	size_t missing = 0;
+	status->addresses.items = arena_calloc(arena, 2, sizeof(struct address));
+	for (size_t i = 0; i < balancer->wanted.count; i++) {
+		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
+		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
+		if (serving != NULL)
+			add_address(serving, wanted, arena, status);
+		else
+			missing++;
+	}
+	/* One that was shown is not taken back for what passes: only a complete answer counts. Without listeners nothing is wanted, and what exists
+	 * stays as it is, its address with it. */
+	status->addresses_known =
+		(missing == 0 && balancer->wanted.count != 0) || status->addresses.count != 0;
+}
+
+static void add_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	size_t count = balancer->wanted.notices.count;
+	status->notices.items = arena_calloc(arena, count + 2, sizeof(struct lb_notice));
+	for (size_t i = 0; i < count; i++)
+		status->notices.items[status->notices.count++] = balancer->wanted.notices.items[i];
+	if (balancer->left_out != 0)
+		status->notices.items[status->notices.count++] = (struct lb_notice){
+			.reason = STR("TooManyEndpoints"),
+			.message = arena_printf(arena,
+				"%zu endpoints are not served: a load balancer of this account "
+				"takes %llu",
+				balancer->left_out,
+				(unsigned long long)balancer->context->settings->targets_max),
+		};
+	if (balancer->rules_given_up != 0)
+		status->notices.items[status->notices.count++] = (struct lb_notice){
+			.reason = STR("TooManyRules"),
+			.message = arena_printf(arena,
+				"the last %zu path rules are not served: AWS has no room for more "
+				"on this "
+				"load balancer; raise the quota of rules, or use another group",
+				balancer->rules_given_up),
+		};
+}
+
+static bool waits_for_certificates(const struct balancer *balancer)
+{
+	for (size_t i = 0; i < balancer->wanted.count; i++) {
+		if (balancer->wanted.balancers[i].waits_for_certificates)
+			return true;
+	}
+	return false;
+}
+
+bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	const char *problem = find_problem(balancer);
+	status->state = LB_STATE_PENDING;
+	if (problem != NULL) {
+		status->state = LB_STATE_FAILED;
+		status->message = arena_str(arena, str_from(problem));
+	} else if (balancer->is_settled && !waits_for_certificates(balancer)) {
+		status->state = LB_STATE_APPLIED;
+	} else if (waits_for_certificates(balancer)) {
+		status->message = STR("waits for a certificate that is being imported into ACM");
+	} else if (balancer->plan.waits_for != NULL) {
+		status->message = arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	}
+	if (balancer->decoded.absent) {
+		status->addresses_known = status->state == LB_STATE_APPLIED;
+		return true;
+	}
+	if (balancer->decoded.keep)
+		return true;
+	add_addresses(balancer, arena, status);
+	add_notices(balancer, arena, status);
+	return true;
+}
+
+void balancer_tell(struct balancer *balancer)
+{
+	if (balancer->object != NULL)
+		provider_status_changed(balancer->context->provider, balancer->object);
+}

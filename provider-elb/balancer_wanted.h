@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is wanted of one load balancer, from the translator's objects; see balancer_state.h. */
+#pragma once
+
+#include "provider-elb/balancer_state.h"
+
+/* Works it out anew, and tells the loops of its target groups. The object is present. */
+void balancer_work_out_wanted(struct balancer *balancer);
+/* Nothing is wanted. */
+void balancer_forget_wanted(struct balancer *balancer);
+/* Its loops of targets go on. */
+void balancer_wake_syncs(struct balancer *balancer);

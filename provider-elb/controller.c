@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-elb/controller.h"
+
+#include "common/pem_files.h"
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-elb/balancers.h"
+#include "provider-elb/capabilities.h"
+#include "provider-elb/endpoints.h"
+#include "provider-elb/log_events.h"
+#include "provider-elb/metadata.h"
+#include "provider-elb/metrics.h"
+
+#include <stdlib.h>
+
+static const double REGION_RETRY_S = 10;
+
+enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
+
+struct controller {
+	struct daemon *daemon;
+	const struct config *options;
+	struct settings settings;
+	struct aws_environment environment;
+	struct endpoints endpoints;
+	struct credentials *credentials;
+	struct call_context calls;
+	struct observed *observed;
+	struct inventory *inventory;
+	struct metadata *metadata;
+	struct network *network;
+	struct str *subnets; /* views of the options, for the network */
+	struct str *security_groups;
+	struct str *inbound;
+	struct certs *certs;
+	struct balancer_context context;
+	struct balancers *balancers;
+	struct provider *provider;
+	ev_timer sweep;
+	ev_timer ask_region;
+	struct metadata_query *region_query;
+	const char *no_region; /* why it is not known; NULL: it is */
+	char *no_credentials;  /* why there are none; NULL: there are some */
+	bool is_linked;        /* the translator is connected */
+	bool follows; /* another replica is active, or was until just now: what it did has to be read first */
+};
+
+/* Reports what readiness waits for, and enables writes once they are allowed. Cheap. */
+static void check_ready(struct controller *c)
+{
+	const char *missing = NULL;
+	if (c->balancers == NULL)
+		return;
+	if (c->no_region != NULL)
+		missing = c->no_region;
+	else if (c->no_credentials != NULL)
+		missing = c->no_credentials;
+	else if (inventory_missing_text(c->inventory) != NULL)
+		missing = inventory_missing_text(c->inventory);
+	else if (!c->is_linked)
+		missing = "the translator";
+	else if (!state_is_complete(provider_state(c->provider)))
+		missing = "the translator's first snapshot";
+	daemon_set_missing(c->daemon, missing != NULL ? xstrdup(missing) : NULL);
+	call_queue_wake(c->calls.queue);
+}
+
+/* ---- credentials, calls ---- */
+
+static const char *get_environment(const char *name)
+{
+	return getenv(name);
+}
+
+static void on_credentials(void *ctx, const char *problem)
+{
+	struct controller *c = ctx;
+	free(c->no_credentials);
+	c->no_credentials = problem != NULL ? xstrdup(problem) : NULL;
+	if (problem != NULL)
+		log_event(&EV_CREDENTIALS_MISSING, LOG_STR("reason", problem));
+	else
+		log_event(&EV_CREDENTIALS, LOG_STR("source", credentials_source(c->credentials)));
+	check_ready(c);
+}
+
+static void on_outage(void *ctx, const char *reason)
+{
+	struct controller *c = ctx;
+	if (reason != NULL)
+		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
+	else
+		log_event(&EV_OUTAGE_OVER);
+	if (c->balancers != NULL)
+		balancers_tell_statuses(c->balancers);
+	check_ready(c);
+}
+
+/* ---- what AWS has ---- */
+
+static void on_certificate_row(void *ctx, struct str arn, struct str identity, struct str applied)
+{
+	certs_take_row(((struct controller *)ctx)->certs, arn, identity, applied);
+}
+
+static void on_certificates_end(void *ctx)
+{
+	certs_listed(((struct controller *)ctx)->certs);
+}
+
+static void on_listed(void *ctx)
+{
+	struct controller *c = ctx;
+	/* Everything the other replica has done is known by now: become active. */
+	if (c->follows && provider_may_act(c->provider))
+		c->follows = false;
+	balancers_on_listed(c->balancers);
+	check_ready(c);
+}
+
+static void on_changed(void *ctx, struct str lb)
+{
+	balancers_on_changed(((struct controller *)ctx)->balancers, lb);
+}
+
+static void on_progress(void *ctx)
+{
+	check_ready(ctx);
+}
+
+static const struct inventory_ops inventory_ops = {
+	.on_certificate = on_certificate_row,
+	.on_certificates_end = on_certificates_end,
+	.on_listed = on_listed,
+	.on_changed = on_changed,
+	.on_progress = on_progress,
+};
+
+static void on_network(void *ctx)
+{
+	struct controller *c = ctx;
+	if (c->balancers != NULL)
+		balancers_on_network(c->balancers);
+}
+
+static void on_certificate(void *ctx, struct str id)
+{
+	struct controller *c = ctx;
+	if (c->balancers != NULL)
+		balancers_on_certificate(c->balancers, id);
+}
+
+static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct controller *c = timer->data;
+	balancers_sweep_next(c->balancers);
+}
+
+/* ---- the translator ---- */
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	struct controller *c = ctx;
+	certs_on_commit(c->certs, commit);
+	balancers_on_commit(c->balancers, commit);
+	if (commit->is_snapshot && inventory_is_known(c->inventory))
+		balancers_on_listed(c->balancers);
+	check_ready(c);
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	return balancers_fill_status(
+		((struct controller *)ctx)->balancers, load_balancer, arena, status);
+}
+
+static void on_link(void *ctx, bool is_up)
+{
+	struct controller *c = ctx;
+	c->is_linked = is_up;
+	check_ready(c);
+}
+
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && c->provider != NULL && provider_may_act(c->provider);
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->follows = true;
+	if (!may_act)
+		return;
+	certs_take_over(c->certs);
+	balancers_doubt(c->balancers);
+	inventory_list_now(c->inventory);
+}
+
+static const struct provider_ops provider_ops = {
+	.on_commit = on_commit,
+	.fill_status = fill_status,
+	.on_lead = on_lead,
+	.on_link = on_link,
+};
+
+static void make_provider(struct controller *c)
+{
+	char *path = daemon_runtime_path(&c->options->common, "provider.sock");
+	struct provider_config provider_config = {
+		.loop = c->calls.loop,
+		.socket_path = path,
+		.name = STR("elb"),
+		.software = STR("sluice-provider-elb " SLUICE_VERSION),
+		.capabilities = elb_capabilities(),
+		.want_touched = true,
+		.ops = &provider_ops,
+		.ctx = c,
+	};
+	c->provider = provider_new(&provider_config);
+	free(path);
+}
+
+/* ---- lifecycle ---- */
+
+static void make_queue(struct controller *c)
+{
+	const struct config *options = c->options;
+	struct call_queue_config config = {
+		.loop = c->calls.loop,
+		.rates = {[CALL_TARGETS] = {options->target_rate, TARGET_BURST},
+			[CALL_WRITE] = {options->write_rate, WRITE_BURST},
+			[CALL_READ] = {options->read_rate, READ_BURST},
+			[CALL_OTHER] = {options->other_rate, OTHER_BURST}},
+		.parallel_max = (size_t)options->parallel,
+		.on_outage = on_outage,
+		.ctx = c,
+	};
+	c->calls.queue = call_queue_new(&config);
+	c->calls.client =
+		client_new(c->calls.loop, c->credentials, &c->endpoints, options->client_timeout);
+}
+
+static void make_inventory(struct controller *c)
+{
+	struct inventory_config config = {
+		.calls = &c->calls,
+		.options = c->options,
+		.observed = c->observed,
+		.ops = &inventory_ops,
+		.ctx = c,
+	};
+	c->inventory = inventory_new(&config);
+}
+
+/* Views of an option's items; *place keeps the list. */
+static struct str_list list_of(const struct option_list *option, struct str **place)
+{
+	*place = xcalloc(option->count + 1, sizeof(struct str));
+	for (size_t i = 0; i < option->count; i++)
+		(*place)[i] = str_from(option->items[i]);
+	return (struct str_list){*place, option->count};
+}
+
+static void make_network(struct controller *c)
+{
+	const struct config *options = c->options;
+	struct network_config config = {
+		.context = &c->calls,
+		.metadata = c->metadata,
+		.vpc = str_from(options->vpc),
+		.subnets = list_of(&options->subnets, &c->subnets),
+		.security_groups = list_of(&options->security_groups, &c->security_groups),
+		.backend_security_group = str_from(options->backend_security_group),
+		.inbound = list_of(&options->inbound, &c->inbound),
+		.settings = &c->settings,
+		.on_change = on_network,
+		.ctx = c,
+	};
+	c->network = network_new(&config);
+}
+
+static void make_certs(struct controller *c)
+{
+	struct certs_config config = {
+		.loop = c->calls.loop,
+		.client = c->calls.client,
+		.queue = c->calls.queue,
+		.state = provider_state(c->provider),
+		.settings = &c->settings,
+		.remove_delay_s = c->options->orphan_grace,
+		.on_change = on_certificate,
+		.ctx = c,
+	};
+	c->certs = certs_new(&config);
+}
+
+static void make_balancers(struct controller *c)
+{
+	c->context = (struct balancer_context){
+		.calls = &c->calls,
+		.options = c->options,
+		.settings = &c->settings,
+		.provider = c->provider,
+		.observed = c->observed,
+		.network = c->network,
+		.certs = c->certs,
+		.inventory = c->inventory,
+	};
+	c->balancers = balancers_new(&c->context);
+}
+
+static void collect(void *ctx)
+{
+	const struct controller *c = ctx;
+	size_t states[ELB_FAILED + 1] = {0};
+	metric_set(&elb_metrics[ELB_OUTAGE], 0, call_queue_outage_reason(c->calls.queue) != NULL);
+	metric_set(&elb_metrics[ELB_WAITING], 0, (double)call_queue_waiting(c->calls.queue));
+	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
+		metric_set(&elb_metrics[ELB_RATE], i,
+			call_queue_rate(c->calls.queue, (enum call_class)i));
+	for (const struct observed_balancer *balancer = observed_next_balancer(c->observed, NULL);
+		balancer != NULL; balancer = observed_next_balancer(c->observed, balancer))
+		states[balancer->state]++;
+	for (unsigned i = 0; i <= ELB_FAILED; i++)
+		metric_set(&elb_metrics[ELB_BALANCERS], i, (double)states[i]);
+}
+
+static void start_metrics(struct controller *c)
+{
+	metrics_add(elb_metrics, ELB_METRIC_COUNT);
+	metrics_collect_with(collect, c);
+	for (unsigned i = 0; i < AWS_OUTCOME_COUNT; i++)
+		metric_add(&elb_metrics[ELB_CALLS], i, 0);
+	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
+		metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], i, 0);
+}
+
+static char *read_endpoints(struct controller *c, const char *region)
+{
+	char *problem = endpoints_init(&c->endpoints, &c->environment, region, c->options->use_fips,
+		c->options->use_dualstack);
+	if (problem != NULL || c->options->ca_file == NULL)
+		return problem;
+	http_peer_release(c->endpoints.peer);
+	c->endpoints.peer = http_peer_new();
+	return pem_read_authorities(c->options->ca_file, &c->endpoints.peer->ca_data);
+}
+
+/* The region is known: calls can be made. */
+static void begin_calls(struct controller *c)
+{
+	c->no_region = NULL;
+	credentials_start(c->credentials);
+	network_start(c->network);
+	inventory_start(c->inventory);
+}
+
+static void on_region(void *ctx, struct str text, const char *problem)
+{
+	struct controller *c = ctx;
+	char *region = problem == NULL ? str_dup(text) : NULL;
+	c->region_query = NULL;
+	if (region != NULL) {
+		endpoints_fini(&c->endpoints);
+		char *wrong = read_endpoints(c, region);
+		problem = wrong != NULL ? "the region that instance metadata names has no endpoints"
+					: NULL;
+		free(wrong);
+	}
+	if (problem == NULL) {
+		begin_calls(c);
+	} else {
+		log_event(&EV_REGION_UNKNOWN, LOG_STR("reason", problem));
+		ev_timer_set(&c->ask_region, REGION_RETRY_S, 0.);
+		ev_timer_start(c->calls.loop, &c->ask_region);
+	}
+	free(region);
+	check_ready(c);
+}
+
+static void on_ask_region(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct controller *c = timer->data;
+	c->no_region = "the region: give --region or AWS_REGION, or let instance metadata answer";
+	c->region_query = metadata_start(c->metadata, METADATA_REGION, on_region, c);
+}
+
+static char *read_environment(struct controller *c)
+{
+	struct credentials_config config = {
+		.loop = c->calls.loop,
+		.environment = &c->environment,
+		.endpoints = &c->endpoints,
+		.on_change = on_credentials,
+		.ctx = c,
+	};
+	char *problem = NULL;
+	c->environment.get = get_environment;
+	problem = read_endpoints(c, c->options->region);
+	if (problem != NULL)
+		return problem;
+	if (c->endpoints.region == NULL && metadata_is_disabled(&c->environment))
+		return xstrdup("the region is not known: give --region or AWS_REGION");
+	c->credentials = credentials_new(&config, &problem);
+	return problem;
+}
+
+struct controller *controller_new(
+	const struct config *options, struct ev_loop *loop, char **ret_problem)
+{
+	struct controller *c = xcalloc(1, sizeof(*c));
+	c->options = options;
+	c->calls.loop = loop;
+	ev_init(&c->sweep, on_sweep);
+	ev_init(&c->ask_region, on_ask_region);
+	c->sweep.data = c->ask_region.data = c;
+	config_settings(options, &c->settings);
+	*ret_problem = read_environment(c);
+	if (*ret_problem == NULL)
+		return c;
+	controller_free(c);
+	return NULL;
+}
+
+static void start_sweep(struct controller *c)
+{
+	if (c->options->sweep_interval <= 0)
+		return;
+	ev_timer_set(&c->sweep, c->options->sweep_interval, c->options->sweep_interval);
+	ev_timer_start(c->calls.loop, &c->sweep);
+}
+
+void controller_start(struct controller *c, struct daemon *daemon)
+{
+	c->daemon = daemon;
+	if (!metadata_is_disabled(&c->environment))
+		c->metadata = metadata_new(c->calls.loop, &c->environment);
+	make_queue(c);
+	make_provider(c);
+	c->observed = observed_new();
+	make_inventory(c);
+	make_network(c);
+	make_certs(c);
+	make_balancers(c);
+	call_queue_set_gate(c->calls.queue, may_write, c);
+	start_metrics(c);
+	start_sweep(c);
+	if (c->endpoints.region != NULL)
+		begin_calls(c);
+	else
+		on_ask_region(c->calls.loop, &c->ask_region, 0);
+	check_ready(c);
+}
+
+void controller_free(struct controller *c)
+{
+	if (c == NULL)
+		return;
+	ev_timer_stop(c->calls.loop, &c->sweep);
+	ev_timer_stop(c->calls.loop, &c->ask_region);
+	balancers_free(c->balancers);
+	certs_free(c->certs);
+	network_free(c->network);
+	inventory_free(c->inventory);
+	observed_free(c->observed);
+	provider_free(c->provider, "shutting down");
+	client_free(c->calls.client);
+	call_queue_free(c->calls.queue);
+	credentials_free(c->credentials);
+	metadata_free(c->metadata);
+	endpoints_fini(&c->endpoints);
+	free(c->subnets);
+	free(c->security_groups);
+	free(c->inbound);
+	free(c->no_credentials);
+	free(c);
+}
