@@ -6,6 +6,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -299,6 +300,25 @@ static bool read_time(const ASN1_TIME *time, int64_t *ret_seconds)
 	return good;
 }
 
+static struct str print_serial(const X509 *cert, struct arena *arena)
+{
+	BIGNUM *number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL);
+	char *text = number != NULL ? BN_bn2hex(number) : NULL;
+	if (text == NULL)
+		xalloc_fail();
+	for (char *at = text; *at != '\0'; at++) {
+		if (*at >= 'A')
+			*at |= 'a' - 'A';
+	}
+	const char *digits = text + (BN_is_negative(number) ? 1 : 0);
+	digits += strspn(digits, "0");
+	struct str serial = arena_printf(
+		arena, "%s%s", BN_is_negative(number) ? "-" : "", *digits != '\0' ? digits : "0");
+	OPENSSL_free(text);
+	BN_free(number);
+	return serial;
+}
+
 static struct str print_chain(const struct chain *chain, struct arena *arena)
 {
 	BIO *out = BIO_new(BIO_s_mem());
@@ -327,6 +347,7 @@ static const char *fill_info(struct chain *chain, struct arena *arena, struct ce
 	const char *problem = cert_names_read(leaf, arena, &info.names, &info.name_count);
 	if (problem != NULL)
 		return problem;
+	info.serial = print_serial(leaf, arena);
 	info.chain = print_chain(chain, arena);
 	*ret_info = info;
 	return NULL;

@@ -28,6 +28,8 @@ struct cert_info {
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
+	/* Of the leaf: hexadecimal, lower case, without leading zeros, "-" before a negative one; in the arena. */
+	struct str serial;
 	/* PEM, only the certificates, leaf first and each signed by the next, as their key identifiers say or, where one has none, as the
 	 * signatures do; those outside this chain are left out. In the arena. */
 	struct str chain;

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct http;
+struct http_easy;
 struct http_request;
 
 /* Every way a request can end. */
@@ -75,6 +76,7 @@ struct http_result {
 	const char
 		*content_type; /* of a complete response; NULL: none given; valid during the call */
 	const char *error;     /* libcurl's message; "" if answered */
+	const struct http_easy *source; /* for http_result_header() */
 };
 
 struct http_call {
@@ -85,6 +87,11 @@ struct http_call {
 	const struct secret *bearer; /* Authorization: Bearer ...; may be NULL; copied and wiped */
 	const char *username;        /* basic authentication with `password`; may be NULL */
 	const struct secret *password;
+	/* Given: the request is signed for AWS (Signature Version 4) with `username`, the id of an access key, and `password`, instead of
+	 * basic authentication: "aws:amz:us-east-1:acm", the region and the service's name in signatures. May be NULL. The URL
+	 * has the path "/" and no query, for which libcurl 7.88 makes no valid signatures; none of `headers` is
+	 * empty or X-Amz-Date. A body without a Content-Type of the caller's is a form. */
+	const char *aws_sigv4;
 	struct str body;              /* copied; absent: none */
 	bool body_is_secret;          /* wipe our copy and the response */
 	const struct http_peer *peer; /* kept; may be NULL */
@@ -123,6 +130,8 @@ void http_cancel(struct http_request *request);
  * them. */
 void http_drop_idle(struct http *http);
 
+/* A header of the answer, during on_done(); NULL: it has none of that name. */
+const char *http_result_header(const struct http_result *result, const char *name);
 /* For people; static. */
 const char *http_outcome_text(enum http_outcome outcome);
 /* Percent-encodes everything but unreserved characters (RFC 3986); the caller frees it. */

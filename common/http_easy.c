@@ -185,30 +185,38 @@ static void mask_pair(char *body, size_t body_len, const char *encoded)
 	free(pair);
 }
 
+/* What follows the prefix; NULL: the line begins otherwise. */
+static const char *after(const char *line, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	return strncmp(line, prefix, len) == 0 ? line + len : NULL;
+}
+
 /* A server, or a proxy before it, may repeat credentials in an error response, which people get to see. */
 static void mask_credentials(struct http_easy *easy)
 {
-	static const char bearer[] = "Authorization: Bearer ";
-	static const char basic[] = "Authorization: Basic ";
+	/* The longer ones first: what follows the first prefix that fits is the credential. */
+	static const char *const prefixes[] = {"Authorization: Bearer ", "Authorization: Basic ",
+		"Authorization: ", "X-Amz-Security-Token: ", "X-aws-ec2-metadata-token: "};
 	char *body = (char *)(easy->body_in.data + easy->body_in.start);
 	size_t len = buf_len(&easy->body_in);
 	for (const struct curl_slist *item = easy->headers; item != NULL && len != 0;
 		item = item->next) {
-		const char *value = item->data;
-		if (strncmp(value, bearer, sizeof(bearer) - 1) == 0) {
-			value += sizeof(bearer) - 1;
+		const char *value = NULL;
+		const char *basic = after(item->data, "Authorization: Basic ");
+		for (size_t i = 0; value == NULL && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			value = after(item->data, prefixes[i]);
+		if (value != NULL)
 			mask(body, len, value, strlen(value));
-		} else if (strncmp(value, basic, sizeof(basic) - 1) == 0) {
-			value += sizeof(basic) - 1;
-			mask(body, len, value, strlen(value));
-			mask_pair(body, len, value);
-		}
+		if (basic != NULL)
+			mask_pair(body, len, basic);
 	}
 }
 
 void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reason)
 {
-	struct http_result result = {.outcome = outcome_of(easy, code), .head = easy->head};
+	struct http_result result = {
+		.outcome = outcome_of(easy, code), .head = easy->head, .source = easy};
 	result.error = reason != NULL ? reason : error_of(easy, code, result.outcome);
 	if (easy->head.status >= STATUS_REFUSED_MIN)
 		mask_credentials(easy);
@@ -219,6 +227,15 @@ void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reaso
 	}
 	if (!easy->silent)
 		easy->call.on_done(easy->call.ctx, &result);
+}
+
+const char *http_result_header(const struct http_result *result, const char *name)
+{
+	struct curl_header *header = NULL;
+	if (result->source == NULL || curl_easy_header(result->source->handle, name, 0,
+					      CURLH_HEADER, -1, &header) != CURLHE_OK)
+		return NULL;
+	return header->value;
 }
 
 /* ---- setting up ---- */
@@ -240,8 +257,11 @@ static bool add_headers(struct http_easy *easy, const struct http_call *call)
 		good = http_headers_add(&easy->headers, call->headers[i]);
 	if (good && call->bearer != NULL && secret_is_set(call->bearer))
 		good = http_headers_add_bearer(&easy->headers, call->bearer);
-	else if (good && call->username != NULL)
+	else if (good && call->username != NULL && call->aws_sigv4 == NULL)
 		good = http_headers_add_basic(&easy->headers, call->username, call->password);
+	/* libcurl 7.88 would sign the headers that it is told to leave out. */
+	if (call->aws_sigv4 != NULL)
+		return good;
 	/* No "Expect: 100-continue", which costs a round trip or a second; no default Content-Type. */
 	http_headers_add(&easy->headers, "Expect:");
 	if (!has_header(easy->headers, "Content-Type"))
@@ -276,6 +296,17 @@ static void set_request(struct http_easy *easy, const struct http_call *call)
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, easy->headers);
 }
 
+/* libcurl copies the key, and does not wipe its copy. */
+static void set_signature(CURL *handle, const struct http_call *call)
+{
+	if (call->aws_sigv4 == NULL)
+		return;
+	must(call->username != NULL && call->password != NULL && secret_is_set(call->password));
+	curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, call->aws_sigv4);
+	curl_easy_setopt(handle, CURLOPT_USERNAME, call->username);
+	curl_easy_setopt(handle, CURLOPT_PASSWORD, call->password->text);
+}
+
 static void set_callbacks(struct http_easy *easy)
 {
 	curl_easy_setopt(easy->handle, CURLOPT_ERRORBUFFER, easy->error);
@@ -305,6 +336,7 @@ struct http_easy *http_easy_new(const struct http_call *call, const char *user_a
 	curl_easy_setopt(easy->handle, CURLOPT_USERAGENT, user_agent);
 	set_callbacks(easy);
 	set_request(easy, call);
+	set_signature(easy->handle, call);
 	return easy;
 }
 

@@ -137,28 +137,51 @@ static void mark_seen(struct balancer *balancer)
 	arena_fini(&arena);
 }
 
+/* It is not known what there is in any of its balancers: read again before the next write. */
+static void drop_content(struct balancer *balancer)
+{
+	struct observed_balancer **all = NULL;
+	struct arena arena;
+	arena_init(&arena);
+	size_t count = observed_balancers_of(
+		balancer->context->observed, str_from(balancer->lb), &arena, &all);
+	for (size_t i = 0; i < count; i++)
+		observed_drop_content(all[i]);
+	arena_fini(&arena);
+}
+
+static void follow_step(struct balancer *balancer)
+{
+	switch (balancer->plan.step) {
+	case PLAN_CREATE_BALANCER:
+		inventory_poll(balancer->context->inventory);
+		break;
+	case PLAN_DELETE_BALANCER:
+		inventory_poll_gone(
+			balancer->context->inventory, str_from(balancer->plan.balancer->arn));
+		break;
+	case PLAN_CREATE_GROUP:
+		balancer_wake_syncs(balancer);
+		break;
+	default:
+		break;
+	}
+}
+
 static void take_step(struct balancer *balancer, const struct client_answer *answer)
 {
 	struct plan_input input;
-	/* Something was forgotten meanwhile, perhaps what the plan points to: look again. */
-	if (balancer->losses != inventory_losses(balancer->context->inventory)) {
+	fill_input(balancer, &input);
+	/* If something was forgotten meanwhile, the plan may point to it. */
+	if (balancer->losses != inventory_losses(balancer->context->inventory) ||
+		answers_step(answer->xml, &input, &balancer->plan, &balancer->step_arena) != 0) {
+		drop_content(balancer);
 		inventory_list_now(balancer->context->inventory);
 		return;
 	}
-	fill_input(balancer, &input);
-	enum plan_step step = balancer->plan.step;
-	if (answers_step(answer->xml, &input, &balancer->plan, &balancer->step_arena) != 0)
-		inventory_list_now(balancer->context->inventory);
 	mark_seen(balancer);
-	if (!is_step_read(step))
-		balancer_announce_step(balancer);
-	if (step == PLAN_CREATE_BALANCER)
-		inventory_poll(balancer->context->inventory);
-	if (step == PLAN_DELETE_BALANCER)
-		inventory_poll_gone(
-			balancer->context->inventory, str_from(balancer->plan.balancer->arn));
-	if (step == PLAN_CREATE_GROUP)
-		balancer_wake_syncs(balancer);
+	balancer_announce_step(balancer);
+	follow_step(balancer);
 }
 
 static void start_timer(struct balancer *balancer, double delay_s)
@@ -178,7 +201,8 @@ static void note_answer(struct balancer *balancer, const struct client_answer *a
 		balancer_note_failure(balancer, answer, &delay_s);
 		balancer_tell(balancer);
 	}
-	if (delay_s > 0)
+	balancer->is_backing_off = delay_s > 0;
+	if (balancer->is_backing_off)
 		start_timer(balancer, delay_s);
 }
 
@@ -239,12 +263,8 @@ static void join(struct balancer *balancer)
 static bool is_busy(const struct balancer *balancer)
 {
 	return balancer->reader != NULL || call_is_running(&balancer->call) ||
-	       !inventory_is_known(balancer->context->inventory);
-}
-
-static bool is_backing_off(const struct balancer *balancer)
-{
-	return balancer->failure.outcome != AWS_OK && ev_is_active(&balancer->timer);
+	       !inventory_is_known(balancer->context->inventory) ||
+	       !certs_are_known(balancer->context->certs);
 }
 
 /* Nothing is wanted, and it is too early to remove what is there. */
@@ -257,9 +277,7 @@ static void wait_for_removal(struct balancer *balancer)
 
 static void drive(struct balancer *balancer)
 {
-	if (is_busy(balancer) || is_backing_off(balancer))
-		return;
-	if (balancer->object != NULL && !balancer->has_wanted)
+	if (is_busy(balancer) || balancer->is_backing_off)
 		return;
 	make_plan(balancer);
 	note_settled(balancer);
@@ -290,10 +308,19 @@ static void drive(struct balancer *balancer)
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	drive(timer->data);
+	struct balancer *balancer = timer->data;
+	balancer->is_backing_off = false;
+	drive(balancer);
 }
 
 /* ---- what is wanted ---- */
+
+void balancer_doubt(struct balancer *balancer)
+{
+	drop_content(balancer);
+	for (size_t i = 0; i < balancer->sync_count; i++)
+		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
+}
 
 void balancer_want(struct balancer *balancer, struct object *object, bool is_initial)
 {

@@ -46,6 +46,8 @@ bool balancer_is_wanted(const struct balancer *balancer);
 void balancer_wake(struct balancer *balancer);
 /* Reads everything of it again, and compares. False: it is at work anyway. */
 bool balancer_sweep(struct balancer *balancer);
+/* Another replica may have written until now. */
+void balancer_doubt(struct balancer *balancer);
 /* Tells the translator: something that its status shows may have changed. */
 void balancer_tell(struct balancer *balancer);
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);

@@ -104,6 +104,5 @@ const char *balancer_failure_text(const struct balancer *balancer)
 void balancer_forgive(struct balancer *balancer)
 {
 	balancer->rules_given_up = 0;
-	if (balancer->failure.outcome != AWS_OK)
-		ev_timer_stop(balancer->context->calls->loop, &balancer->timer);
+	balancer->is_backing_off = false;
 }

@@ -41,6 +41,7 @@ struct balancer {
 	uint64_t losses;  /* inventory_losses() when the call was sent */
 	ev_timer timer;
 	struct failure failure;
+	bool is_backing_off; /* the timer is that of the next try */
 	size_t rules_given_up;
 	double settled_since; /* 0: it is not */
 	bool is_settled;

@@ -114,8 +114,10 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 		else
 			missing++;
 	}
-	/* One that was shown is not taken back for what passes: only a complete answer counts. */
-	status->addresses_known = missing == 0 || status->addresses.count != 0;
+	/* One that was shown is not taken back for what passes: only a complete answer counts. Without listeners nothing is wanted, and what exists
+	 * stays as it is, its address with it. */
+	status->addresses_known =
+		(missing == 0 && balancer->wanted.count != 0) || status->addresses.count != 0;
 }
 
 static void add_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)

@@ -155,6 +155,13 @@ void balancers_tell_statuses(struct balancers *balancers)
 		balancer_tell(balancer);
 }
 
+void balancers_doubt(struct balancers *balancers)
+{
+	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
+		balancer = sorted_next(&balancers->all, balancer))
+		balancer_doubt(balancer);
+}
+
 /* ---- the sweep ---- */
 
 void balancers_sweep_next(struct balancers *balancers)

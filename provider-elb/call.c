@@ -88,7 +88,8 @@ void call_join(struct call *call, const struct request *like, enum call_rank ran
 {
 	if (call->running != NULL)
 		return;
-	if (call->entry.is_waiting && call->entry.rank <= rank)
+	if (call->entry.is_waiting && call->entry.rank <= rank &&
+		call->entry.class == class_of(like))
 		return;
 	call_queue_leave(call->context->queue, &call->entry);
 	call->entry.class = class_of(like);

@@ -4,8 +4,9 @@
  * call joins with a class and a rank, is called when its turn comes, makes one call, and tells how it ended. Each decides what to send only when its turn has
  * come, so a long queue costs nothing but its length, and what changed meanwhile is sent once.
  *
- * A class that is throttled goes at half its rate, and gets a tenth back for each quiet minute; the others are not held up. In an outage all wait, and
- * one at a time is let through until one succeeds. Writes wait at a gate while another replica acts.
+ * Classes take turns, each at its rate, so that none waits for another one. One that is throttled pauses, goes at half its rate, and gets a tenth back for
+ * each quiet minute (call_bucket.h); the others are not held up. In an outage all wait, and one at a time is let through until one succeeds. Writes wait
+ * at a gate while another replica acts.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <bsd/sys/queue.h>
 #include <ev.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum call_class {
 	CALL_TARGETS, /* RegisterTargets, DeregisterTargets */
@@ -33,6 +35,7 @@ enum call_rank {
 };
 
 struct call_queue;
+struct call_list;
 
 struct call_entry {
 	TAILQ_ENTRY(call_entry) link;
@@ -42,6 +45,11 @@ struct call_entry {
 	bool is_write;
 	bool is_waiting;
 	bool is_held; /* it has its turn */
+	/* Of the queue. */
+	struct call_list *list;
+	enum call_class waits_in;
+	enum call_rank waits_as;
+	uint64_t order;
 };
 
 struct call_rate {
@@ -64,15 +72,19 @@ void call_queue_free(struct call_queue *queue);
 void call_queue_set_gate(struct call_queue *queue, bool (*is_open)(void *ctx), void *ctx);
 void call_queue_wake(struct call_queue *queue);
 
-/* class, rank, is_write and on_turn are set. on_turn() comes from the loop. Joining twice does nothing, but for a better rank. */
+/* class, rank, is_write and on_turn are set. on_turn() comes from the loop. Joining twice does nothing, but for a better rank; nor does
+ * joining during one's turn: who wants a further one joins again after call_queue_done(). */
 void call_queue_join(struct call_queue *queue, struct call_entry *entry);
-/* Ends the turn after its call, and says how it went; `reason` is for people. */
+/* Ends the turn after its call, and says how it went; `reason` is for people. AWS_FAILED of several entries in a row is an outage, too. */
 void call_queue_done(struct call_queue *queue, struct call_entry *entry, enum aws_outcome outcome,
 	const char *reason, double retry_after_s);
 /* Stops waiting, or gives the turn back unused. */
 void call_queue_leave(struct call_queue *queue, struct call_entry *entry);
 
+/* The cause of an outage may be gone, such as when there are new credentials: lets one call through at once. */
+void call_queue_retry_now(struct call_queue *queue);
+
 size_t call_queue_waiting(const struct call_queue *queue);
 const char *call_queue_outage_reason(const struct call_queue *queue);
 /* The present rate of a class, in calls a second. */
-double call_queue_rate(const struct call_queue *queue, enum call_class class);
+double call_queue_rate(struct call_queue *queue, enum call_class class);

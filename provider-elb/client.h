@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "common/http.h"
 #include "common/json.h"
 #include "provider-elb/credentials.h"
 #include "provider-elb/service.h"
@@ -19,27 +18,28 @@ struct client_answer {
 	const struct xml *xml; /* of a Query service with AWS_OK, the root; good during the call */
 	const struct json *json; /* likewise of a JSON service; NULL when the body is empty */
 	struct str code;         /* of an error: "TooManyRules" */
-	struct str
-		message; /* for people: what AWS or the network says, with the action and the request id; never a secret */
+	/* For people: what AWS or the network says, with the action and the request id; never a secret. Absent with AWS_OK; NUL-terminated. */
+	struct str message;
 	bool is_unknown;      /* it is a write, which may have been carried out */
 	double retry_after_s; /* < 0: none */
 };
 
 struct client_request {
 	enum aws_service service;
-	const char *action;
-	struct str body; /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
+	const char *action; /* static */
+	struct str body;    /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
 	bool is_write;
 	bool is_secret;
 	void (*on_done)(void *ctx, const struct client_answer *answer);
 	void *ctx;
 };
 
-/* `endpoints` is kept. */
+/* `credentials` and `endpoints`, which has its URLs, are kept and outlive the client. */
 struct client *client_new(struct ev_loop *loop, struct credentials *credentials,
 	const struct endpoints *endpoints, double timeout_s);
 void client_free(struct client *client);
 
-/* on_done() comes from the loop, exactly once unless cancelled. */
+/* on_done() comes from the loop, exactly once unless cancelled; the call is gone afterwards, and the client may be freed then. While the keys are being fetched, the call
+ * waits for them. */
 struct client_call *client_start(struct client *client, const struct client_request *request);
 void client_cancel(struct client_call *call);

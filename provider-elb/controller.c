@@ -183,6 +183,7 @@ static void on_lead(void *ctx, bool may_act)
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
+	balancers_doubt(c->balancers);
 	inventory_list_now(c->inventory);
 }
 

@@ -4,13 +4,20 @@
  * answers to our own writes. No I/O.
  *
  * A balancer's listeners, rules and certificates are read only when they are needed (has_content): TAG_APPLIED says whether they are as wanted.
- * Everything here owns its memory; pointers are valid until the thing is forgotten.
+ * Everything here owns its memory; pointers are valid until the thing is forgotten, those into the content until it is dropped.
+ *
+ * What the tagging API lists is a hint: it lags. A thing has no name before a Describe page, or the answer to our own create, has shown it; until then
+ * it is found by its ARN only, and nobody plans with it.
  */
 #pragma once
 
 #include "provider-elb/naming.h"
 
 #include <bsd/sys/queue.h>
+
+enum {
+	OBSERVED_MAX = 20 * 1000
+}; /* of each kind, accepted from lists: the quota of target groups is 3000 */
 
 enum elb_state { ELB_PROVISIONING, ELB_ACTIVE, ELB_IMPAIRED, ELB_FAILED };
 
@@ -24,8 +31,9 @@ struct observed_group {
 	bool has_targets; /* `targets` was read, or the group was made by us in this life */
 	bool is_supplied; /* all wanted targets have been registered once: rules may lead to it */
 	bool is_proven; /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
-	double attached_at; /* since when something leads to it, by ev_now(); 0: nothing does */
-	uint64_t seen_in;   /* number of the pass of the inventory that has seen it last */
+	double health_read_at; /* when its targets' health was last read to prove it; 0: never */
+	double attached_at;    /* since when something leads to it, by ev_now(); 0: nothing does */
+	uint64_t seen_in;      /* number of the pass of the inventory that has seen it last */
 };
 
 struct observed_permission {
@@ -62,7 +70,9 @@ struct observed_balancer {
 	bool has_content;
 	struct arena content;
 	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
-	bool is_protected;  /* deletion protection is on: known after a refused delete */
+	size_t content_writes; /* changes of the content that have left something behind in its arena */
+	bool is_leaving;       /* AWS has accepted to delete it; forgotten once a page lacks it */
+	bool is_protected;     /* deletion protection is on: known after a refused delete */
 	double replaced_at; /* since when another one serves in its place; 0: none does */
 	uint64_t seen_in;
 };
@@ -85,6 +95,18 @@ size_t observed_groups_of(const struct observed *observed, struct str lb, struct
 	struct observed_group ***ret_groups);
 size_t observed_security_groups_of(const struct observed *observed, struct str lb,
 	struct arena *arena, struct observed_security_group ***ret_groups);
+struct observed_security_group *observed_find_security_group(
+	const struct observed *observed, struct str id);
+/* Everything by ARN, hints too, for sweeps: the first one after NULL. */
+struct observed_balancer *observed_next_balancer(
+	const struct observed *observed, const struct observed_balancer *balancer);
+struct observed_group *observed_next_group(
+	const struct observed *observed, const struct observed_group *group);
+struct observed_security_group *observed_next_security_group(
+	const struct observed *observed, const struct observed_security_group *group);
+size_t observed_balancer_count(const struct observed *observed);
+size_t observed_group_count(const struct observed *observed);
+size_t observed_security_group_count(const struct observed *observed);
 /* All ids of load-balancer objects that something here belongs to, sorted; views of texts here. */
 size_t observed_load_balancers(
 	const struct observed *observed, struct arena *arena, struct str **ret_lbs);
@@ -99,6 +121,12 @@ void observed_set_balancer_name(
 	struct observed *observed, struct observed_balancer *balancer, struct str name);
 void observed_set_group_name(
 	struct observed *observed, struct observed_group *group, struct str name);
+void observed_set_security_group_name(
+	struct observed *observed, struct observed_security_group *group, struct str name);
+/* A pass of the inventory has seen it. An older pass does not count. */
+void observed_see(struct observed *observed, uint64_t pass, uint64_t *seen_in);
+/* We have just made it. The pages of the pass that is under way may be older than it, so it counts as seen in the next one. */
+void observed_see_new(const struct observed *observed, uint64_t *seen_in);
 void observed_forget_balancer(struct observed *observed, struct observed_balancer *balancer);
 void observed_forget_group(struct observed *observed, struct observed_group *group);
 void observed_forget_security_group(

@@ -20,13 +20,19 @@ enum priority_band {
 	BAND_COUNT,
 };
 
+enum {
+	PRIORITY_MAX = 50000,
+	PRIORITY_STEP =
+		100, /* between neighbours at an end of a band, where there is room for more */
+};
+
 struct priority_rule {
 	uint64_t band;    /* enum priority_band; never falls from one rule to the next */
-	uint64_t current; /* 0: it is to be made */
+	uint64_t current; /* 0: it is to be made; no two rules have the same */
 	uint64_t wanted;  /* result; equal to `current`: it stays */
 };
 
-/* `taken`: numbers that nobody may get, sorted: of rules that are not ours, and of those that go but are still there. False: a band is full. Takes
- * n log n. */
+/* `taken`: numbers that nobody may get, sorted: of rules that are not ours, and of those that go but are still there; `current` is never among them. The results
+ * are good once all those that move have moved, in one call. False: a band is full, and nothing is said of `wanted`. Takes n log n. */
 bool priorities_assign(
 	struct priority_rule *rules, size_t count, const uint64_t *taken, size_t taken_count);

@@ -7,18 +7,19 @@
 #include "common/arena.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
-	XML_LEN_MAX = 8 * 1024 *
-		      1024, /* of one answer; a page of 400 target groups has about half a MiB */
+	/* Of one answer; a page of 400 target groups has about half a MiB. */
+	XML_LEN_MAX = 8 * 1024 * 1024,
 	XML_DEPTH_MAX = 32,
 	XML_ELEMENTS_MAX = 200 * 1000,
 };
 
 struct xml {
 	struct str name;
-	struct str
-		text; /* of an element without children, white space at both ends removed; never absent */
+	/* Of an element without children, white space at both ends removed; never absent. */
+	struct str text;
 	struct xml *first;
 	struct xml *next;
 };
@@ -26,6 +27,9 @@ struct xml {
 /* Everything lives in the arena. NULL and a static text in *ret_problem: it is no XML, over a limit, or has a document type declaration (which could
  * define entities). */
 const struct xml *xml_parse(struct str text, struct arena *arena, const char **ret_problem);
+
+/* Wipes all texts: for answers that hold secrets. expat reads in place, and keeps no copy of a document that it gets whole. */
+void xml_wipe(const struct xml *xml);
 
 /* The first child of that name; NULL: there is none, or `xml` is NULL. */
 const struct xml *xml_child(const struct xml *xml, const char *name);

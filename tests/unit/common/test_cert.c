@@ -203,9 +203,39 @@ static void takes_every_kind_and_form_of_key(void **state)
 		assert_true(str_eq_c(info.names[0], "a.example.com"));
 		assert_int_equal(info.not_before, NOT_BEFORE);
 		assert_int_equal(info.not_after, NOT_AFTER);
+		assert_true(str_eq(info.serial, STR("7")));
 		if (keys[i] != world.ed_key)
 			assert_good(cert_text(cert), key_text(keys[i], FORM_TRADITIONAL), &info);
 		X509_free(cert);
+	}
+}
+
+static void prints_the_serial_number(void **state)
+{
+	static const struct {
+		const char *in; /* hexadecimal */
+		const char *want;
+	} rows[] = {
+		{"0", "0"},
+		{"9A8", "9a8"},
+		{"00FF00", "ff00"},
+		{"8000000000000000000000000000000000000001",
+			"8000000000000000000000000000000000000001"},
+		{"-A0", "-a0"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		BIGNUM *number = NULL;
+		struct cert_info info;
+		assert_true(BN_hex2bn(&number, rows[i].in) > 0);
+		X509 *cert = new_cert("a.example.com", world.leaf_key);
+		assert_non_null(BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert)));
+		struct buf chain = cert_text(sign(cert, NULL, world.leaf_key));
+		assert_null(check(&chain, NULL, &info));
+		assert_true(str_eq_c(info.serial, rows[i].want));
+		buf_fini(&chain);
+		X509_free(cert);
+		BN_free(number);
 	}
 }
 
@@ -748,6 +778,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_every_kind_and_form_of_key),
+		cmocka_unit_test(prints_the_serial_number),
 		cmocka_unit_test(reads_a_chain_in_any_order),
 		cmocka_unit_test(leaves_out_what_is_not_in_line),
 		cmocka_unit_test(finds_the_issuer_by_its_key_identifier),
