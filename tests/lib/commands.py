@@ -25,7 +25,9 @@ ADMIN_PORTS = {"10241", "10242", "10243", "10244", "10245", "10247"}
 FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
 SYSTEM = {
-    **dict.fromkeys(("cat", "cd", "chmod", "echo", "editor", "export", "git", "printf"), ""),
+    **dict.fromkeys(("cat", "cd", "chmod", "echo", "editor", "export", "git", "printf", "sed"), ""),
+    "aws": "--assume-role-policy-document --cluster-name --description --group-id --group-name --name --namespace --policy-arn --policy-document --policy-name"
+           " --port --protocol --query --role-arn --role-name --service-account --source-group --vpc-id",
     "cp": "-r",
     "curl": "-s -f -H --unix-socket -o",
     "dpkg-buildpackage": "-b -us -uc",
