@@ -16,7 +16,17 @@ static void drive(struct balancer *balancer);
 
 /* ---- planning ---- */
 
-static void fill_input(const struct balancer *balancer, struct plan_input *ret_input)
+/* Where a new balancer is made; an application one needs more than a network one. */
+static const struct plan_network *find_network(struct balancer *balancer)
+{
+	bool is_network_only =
+		balancer->wanted.count == 1 && balancer->wanted.balancers[0].type == ELB_NETWORK;
+	network_plan(balancer->context->network, is_network_only ? ELB_NETWORK : ELB_APPLICATION,
+		&balancer->network);
+	return &balancer->network;
+}
+
+static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 {
 	const struct balancer_context *context = balancer->context;
 	double now = clock_monotonic_s();
@@ -26,7 +36,7 @@ static void fill_input(const struct balancer *balancer, struct plan_input *ret_i
 		.wanted = balancer->has_wanted ? &balancer->wanted : NULL,
 		.is_kept = balancer->object != NULL && balancer->decoded.keep,
 		.settings = context->settings,
-		.network = network_plan(context->network),
+		.network = find_network(balancer),
 		.observed = context->observed,
 		.lb = str_from(balancer->lb),
 		.now = now,
@@ -242,6 +252,15 @@ static void start_reader(struct balancer *balancer)
 
 /* ---- one step after the other ---- */
 
+/* A certificate that we had imported may only not have been found yet: its listener must not go for that. */
+static bool waits_for_first_list(const struct balancer *balancer)
+{
+	bool waits = false;
+	for (size_t i = 0; i < balancer->wanted.count; i++)
+		waits = waits || balancer->wanted.balancers[i].waits_for_certificates;
+	return waits && !certs_are_known(balancer->context->certs);
+}
+
 static enum call_rank rank_of(enum plan_step step)
 {
 	if (step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
@@ -263,8 +282,7 @@ static void join(struct balancer *balancer)
 static bool is_busy(const struct balancer *balancer)
 {
 	return balancer->reader != NULL || call_is_running(&balancer->call) ||
-	       !inventory_is_known(balancer->context->inventory) ||
-	       !certs_are_known(balancer->context->certs);
+	       !inventory_is_known(balancer->context->inventory);
 }
 
 /* Nothing is wanted, and it is too early to remove what is there. */
@@ -277,7 +295,7 @@ static void wait_for_removal(struct balancer *balancer)
 
 static void drive(struct balancer *balancer)
 {
-	if (is_busy(balancer) || balancer->is_backing_off)
+	if (is_busy(balancer) || balancer->is_backing_off || waits_for_first_list(balancer))
 		return;
 	make_plan(balancer);
 	note_settled(balancer);

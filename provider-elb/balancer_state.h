@@ -36,6 +36,7 @@ struct balancer {
 	/* What it is doing. */
 	struct call call;
 	struct content_reader *reader;
+	struct plan_network network; /* for the plan */
 	struct arena step_arena;
 	struct plan plan; /* that is being carried out, or was made last */
 	uint64_t losses;  /* inventory_losses() when the call was sent */

@@ -60,7 +60,6 @@ void balancer_announce_step(struct balancer *balancer)
 static const char *find_problem(const struct balancer *balancer)
 {
 	const char *outage = call_queue_outage_reason(balancer->context->calls->queue);
-	const char *network = network_problem(balancer->context->network);
 	const char *text = balancer_failure_text(balancer);
 	if (text != NULL)
 		return text;
@@ -70,7 +69,13 @@ static const char *find_problem(const struct balancer *balancer)
 		if (target_sync_problem(balancer->syncs[i]) != NULL)
 			return target_sync_problem(balancer->syncs[i]);
 	}
-	return balancer->is_settled ? NULL : network;
+	for (size_t i = 0; !balancer->is_settled && i < balancer->wanted.count; i++) {
+		const char *network = network_problem(
+			balancer->context->network, balancer->wanted.balancers[i].type);
+		if (network != NULL)
+			return network;
+	}
+	return NULL;
 }
 
 /* The one that serves: the wanted one when it is active, else one that it replaces. */

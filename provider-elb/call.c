@@ -3,6 +3,8 @@
 
 #include "provider-elb/metrics.h"
 
+#include <stdlib.h>
+
 static enum call_class class_of(const struct request *request)
 {
 	if (request->service != AWS_ELB)

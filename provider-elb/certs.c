@@ -296,6 +296,11 @@ static void on_list_failed(void *ctx, const char *reason)
 	log_event(&EV_CERTIFICATES_UNLISTED, LOG_STR("reason", reason));
 }
 
+bool certs_are_known(const struct certs *certs)
+{
+	return certs->is_known;
+}
+
 /* ---- what is wanted ---- */
 
 static void set_wanted(struct certs *certs, struct object *object)

@@ -44,6 +44,8 @@ void certs_listed(struct certs *certs);
 /* Another replica may have written until now: nothing is written before the next certs_listed(). */
 void certs_take_over(struct certs *certs);
 
+/* What ACM has was listed once: what certs_arn() does not know is not there. */
+bool certs_are_known(const struct certs *certs);
 /* For wanted.h: the ARN of an object's certificate, valid until something changes. Absent: it is being imported, or, *ret_is_refused, it will not
  * be until something changes: certs_problem() says why. A certificate that cannot be renewed keeps being answered. */
 struct str certs_arn(const struct certs *certs, struct str id, bool *ret_is_refused);

@@ -6,10 +6,14 @@
 #include "common/xalloc.h"
 #include "provider-elb/balancers.h"
 #include "provider-elb/capabilities.h"
+#include "provider-elb/endpoints.h"
 #include "provider-elb/log_events.h"
+#include "provider-elb/metadata.h"
 #include "provider-elb/metrics.h"
 
 #include <stdlib.h>
+
+static const double REGION_RETRY_S = 10;
 
 enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
 
@@ -23,14 +27,21 @@ struct controller {
 	struct call_context calls;
 	struct observed *observed;
 	struct inventory *inventory;
+	struct metadata *metadata;
 	struct network *network;
+	struct str *subnets; /* views of the options, for the network */
+	struct str *security_groups;
+	struct str *inbound;
 	struct certs *certs;
 	struct balancer_context context;
 	struct balancers *balancers;
 	struct provider *provider;
 	ev_timer sweep;
-	char *no_credentials; /* why there are none; NULL: there are some */
-	bool is_linked;       /* the translator is connected */
+	ev_timer ask_region;
+	struct metadata_query *region_query;
+	const char *no_region; /* why it is not known; NULL: it is */
+	char *no_credentials;  /* why there are none; NULL: there are some */
+	bool is_linked;        /* the translator is connected */
 	bool follows; /* another replica is active, or was until just now: what it did has to be read first */
 };
 
@@ -40,7 +51,9 @@ static void check_ready(struct controller *c)
 	const char *missing = NULL;
 	if (c->balancers == NULL)
 		return;
-	if (c->no_credentials != NULL)
+	if (c->no_region != NULL)
+		missing = c->no_region;
+	else if (c->no_credentials != NULL)
 		missing = c->no_credentials;
 	else if (inventory_missing_text(c->inventory) != NULL)
 		missing = inventory_missing_text(c->inventory);
@@ -126,7 +139,6 @@ static const struct inventory_ops inventory_ops = {
 static void on_network(void *ctx)
 {
 	struct controller *c = ctx;
-	c->settings.networks = network_networks(c->network);
 	if (c->balancers != NULL)
 		balancers_wake(c->balancers);
 }
@@ -243,11 +255,27 @@ static void make_inventory(struct controller *c)
 	c->inventory = inventory_new(&config);
 }
 
+/* Views of an option's items; *place keeps the list. */
+static struct str_list list_of(const struct option_list *option, struct str **place)
+{
+	*place = xcalloc(option->count + 1, sizeof(struct str));
+	for (size_t i = 0; i < option->count; i++)
+		(*place)[i] = str_from(option->items[i]);
+	return (struct str_list){*place, option->count};
+}
+
 static void make_network(struct controller *c)
 {
+	const struct config *options = c->options;
 	struct network_config config = {
-		.calls = &c->calls,
-		.options = c->options,
+		.context = &c->calls,
+		.metadata = c->metadata,
+		.vpc = str_from(options->vpc),
+		.subnets = list_of(&options->subnets, &c->subnets),
+		.security_groups = list_of(&options->security_groups, &c->security_groups),
+		.backend_security_group = str_from(options->backend_security_group),
+		.inbound = list_of(&options->inbound, &c->inbound),
+		.settings = &c->settings,
 		.on_change = on_network,
 		.ctx = c,
 	};
@@ -310,12 +338,54 @@ static void start_metrics(struct controller *c)
 		metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], i, 0);
 }
 
-static char *read_authorities(struct controller *c)
+static char *read_endpoints(struct controller *c, const char *region)
 {
-	if (c->options->ca_file == NULL)
-		return NULL;
+	char *problem = endpoints_init(&c->endpoints, &c->environment, region, c->options->use_fips,
+		c->options->use_dualstack);
+	if (problem != NULL || c->options->ca_file == NULL)
+		return problem;
+	http_peer_release(c->endpoints.peer);
 	c->endpoints.peer = http_peer_new();
 	return pem_read_authorities(c->options->ca_file, &c->endpoints.peer->ca_data);
+}
+
+/* The region is known: calls can be made. */
+static void begin_calls(struct controller *c)
+{
+	c->no_region = NULL;
+	credentials_start(c->credentials);
+	network_start(c->network);
+	inventory_start(c->inventory);
+}
+
+static void on_region(void *ctx, struct str text, const char *problem)
+{
+	struct controller *c = ctx;
+	char *region = problem == NULL ? str_dup(text) : NULL;
+	c->region_query = NULL;
+	if (region != NULL) {
+		endpoints_fini(&c->endpoints);
+		char *wrong = read_endpoints(c, region);
+		problem = wrong != NULL ? "the region that instance metadata names has no endpoints"
+					: NULL;
+		free(wrong);
+	}
+	if (problem == NULL) {
+		begin_calls(c);
+	} else {
+		log_event(&EV_REGION_UNKNOWN, LOG_STR("reason", problem));
+		ev_timer_set(&c->ask_region, REGION_RETRY_S, 0.);
+		ev_timer_start(c->calls.loop, &c->ask_region);
+	}
+	free(region);
+	check_ready(c);
+}
+
+static void on_ask_region(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct controller *c = timer->data;
+	c->no_region = "the region: give --region or AWS_REGION, or let instance metadata answer";
+	c->region_query = metadata_start(c->metadata, METADATA_REGION, on_region, c);
 }
 
 static char *read_environment(struct controller *c)
@@ -329,13 +399,11 @@ static char *read_environment(struct controller *c)
 	};
 	char *problem = NULL;
 	c->environment.get = get_environment;
-	problem = endpoints_init(&c->endpoints, &c->environment, c->options->region,
-		c->options->use_fips, c->options->use_dualstack);
-	if (problem == NULL)
-		problem = read_authorities(c);
+	problem = read_endpoints(c, c->options->region);
 	if (problem != NULL)
 		return problem;
-	config.region = c->endpoints.region;
+	if (c->endpoints.region == NULL && metadata_is_disabled(&c->environment))
+		return xstrdup("the region is not known: give --region or AWS_REGION");
 	c->credentials = credentials_new(&config, &problem);
 	return problem;
 }
@@ -346,6 +414,9 @@ struct controller *controller_new(
 	struct controller *c = xcalloc(1, sizeof(*c));
 	c->options = options;
 	c->calls.loop = loop;
+	ev_init(&c->sweep, on_sweep);
+	ev_init(&c->ask_region, on_ask_region);
+	c->sweep.data = c->ask_region.data = c;
 	config_settings(options, &c->settings);
 	*ret_problem = read_environment(c);
 	if (*ret_problem == NULL)
@@ -354,9 +425,19 @@ struct controller *controller_new(
 	return NULL;
 }
 
+static void start_sweep(struct controller *c)
+{
+	if (c->options->sweep_interval <= 0)
+		return;
+	ev_timer_set(&c->sweep, c->options->sweep_interval, c->options->sweep_interval);
+	ev_timer_start(c->calls.loop, &c->sweep);
+}
+
 void controller_start(struct controller *c, struct daemon *daemon)
 {
 	c->daemon = daemon;
+	if (!metadata_is_disabled(&c->environment))
+		c->metadata = metadata_new(c->calls.loop, &c->environment);
 	make_queue(c);
 	make_provider(c);
 	c->observed = observed_new();
@@ -366,16 +447,12 @@ void controller_start(struct controller *c, struct daemon *daemon)
 	make_balancers(c);
 	call_queue_set_gate(c->calls.queue, may_write, c);
 	start_metrics(c);
-	ev_init(&c->sweep, on_sweep);
-	c->sweep.data = c;
-	if (c->options->sweep_interval > 0) {
-		ev_timer_set(&c->sweep, c->options->sweep_interval, c->options->sweep_interval);
-		ev_timer_start(c->calls.loop, &c->sweep);
-	}
+	start_sweep(c);
+	if (c->endpoints.region != NULL)
+		begin_calls(c);
+	else
+		on_ask_region(c->calls.loop, &c->ask_region, 0);
 	check_ready(c);
-	credentials_start(c->credentials);
-	network_start(c->network);
-	inventory_start(c->inventory);
 }
 
 void controller_free(struct controller *c)
@@ -383,6 +460,7 @@ void controller_free(struct controller *c)
 	if (c == NULL)
 		return;
 	ev_timer_stop(c->calls.loop, &c->sweep);
+	ev_timer_stop(c->calls.loop, &c->ask_region);
 	balancers_free(c->balancers);
 	certs_free(c->certs);
 	network_free(c->network);
@@ -392,8 +470,11 @@ void controller_free(struct controller *c)
 	client_free(c->calls.client);
 	call_queue_free(c->calls.queue);
 	credentials_free(c->credentials);
+	metadata_free(c->metadata);
 	endpoints_fini(&c->endpoints);
-	http_peer_release(c->endpoints.peer);
+	free(c->subnets);
+	free(c->security_groups);
+	free(c->inbound);
 	free(c->no_credentials);
 	free(c);
 }

@@ -64,7 +64,7 @@ static void free_others(struct inventory *inventory)
 static void on_other(void *ctx, struct str arn, struct str name)
 {
 	struct inventory *inventory = ctx;
-	if (!str_starts_with(name, STR("sl-")) || inventory->others.count == OTHERS_MAX)
+	if (!discovery_is_our_name(name) || inventory->others.count == OTHERS_MAX)
 		return;
 	inventory->others.items = xreallocarray(
 		inventory->others.items, inventory->others.count + 1, sizeof(struct str));
@@ -76,6 +76,18 @@ static struct str_list next_others(const struct inventory *inventory)
 	size_t left = inventory->others.count - inventory->others_done;
 	return (struct str_list){inventory->others.items + inventory->others_done,
 		left < REQUESTS_TAGS_MAX ? left : REQUESTS_TAGS_MAX};
+}
+
+/* Those whose tags were just read: what is ours has to be confirmed by another pass. */
+static void note_found(struct inventory *inventory)
+{
+	struct str_list arns = next_others(inventory);
+	for (size_t i = 0; i < arns.count; i++) {
+		if (observed_find_balancer(inventory->config.observed, arns.items[i]) != NULL ||
+			observed_find_group(inventory->config.observed, arns.items[i]) != NULL)
+			inventory->has_found = true;
+	}
+	inventory->others_done += arns.count;
 }
 
 /* ---- one page after the other ---- */
@@ -119,39 +131,51 @@ static void join(struct inventory *inventory)
 	arena_fini(&arena);
 }
 
-static void on_certificate(void *ctx, struct str arn, struct str identity, struct str applied)
+static void on_certificate(void *ctx, struct str arn, const struct discovery_tags *tags)
 {
 	struct inventory *inventory = ctx;
-	inventory->config.ops->on_certificate(inventory->config.ctx, arn, identity, applied);
+	inventory->config.ops->on_certificate(
+		inventory->config.ctx, arn, tags->resource, tags->applied);
 }
 
-static struct str take(
-	struct inventory *inventory, const struct client_answer *answer, struct arena *arena)
+/* False: it is no such page. */
+static bool take_tagged(struct inventory *inventory, const struct json *json, struct arena *arena,
+	struct str *ret_token)
+{
+	return discovery_take(json, str_from(inventory->config.options->cluster),
+		       inventory->config.observed, arena, on_certificate, inventory,
+		       ret_token) == 0;
+}
+
+static bool take(struct inventory *inventory, const struct client_answer *answer,
+	struct arena *arena, struct str *ret_marker)
 {
 	struct observed *observed = inventory->config.observed;
 	struct str cluster = str_from(inventory->config.options->cluster);
+	uint64_t pass = inventory->pass;
+	*ret_marker = STR_NONE;
 	switch (inventory->phase) {
 	case PHASE_TAGGED:
-		return discovery_answer(
-			answer->json, cluster, observed, on_certificate, inventory, arena);
+		return take_tagged(inventory, answer->json, arena, ret_marker);
 	case PHASE_BALANCERS:
-		return answers_balancers(
-			answer->xml, observed, inventory->pass, arena, on_other, inventory);
+		*ret_marker =
+			answers_balancers(answer->xml, observed, pass, arena, on_other, inventory);
+		return true;
 	case PHASE_GROUPS:
-		return answers_groups(
-			answer->xml, observed, inventory->pass, arena, on_other, inventory);
+		*ret_marker =
+			answers_groups(answer->xml, observed, pass, arena, on_other, inventory);
+		return true;
 	case PHASE_OTHERS:
-		if (discovery_tags(answer->xml, cluster, observed) != 0)
-			inventory->has_found = true;
-		inventory->others_done += next_others(inventory).count;
-		return STR_NONE;
+		discovery_take_tags(answer->xml, cluster, observed);
+		note_found(inventory);
+		return true;
 	case PHASE_SECURITY_GROUPS:
-		return answers_security_groups(
-			answer->xml, cluster, observed, inventory->pass, arena);
+		*ret_marker = answers_security_groups(answer->xml, cluster, observed, pass, arena);
+		return true;
 	case PHASE_COUNT:
 		break;
 	}
-	return STR_NONE;
+	return true;
 }
 
 /* ---- a pass ---- */
@@ -276,10 +300,15 @@ static void take_page(struct inventory *inventory, const struct client_answer *a
 		return;
 	}
 	arena_init(&arena);
-	struct str marker = take(inventory, answer, &arena);
+	struct str marker;
+	bool is_good = take(inventory, answer, &arena, &marker);
 	free(inventory->marker);
 	inventory->marker = marker.len != 0 ? str_dup(marker) : NULL;
 	arena_fini(&arena);
+	if (!is_good) {
+		fail(inventory, STR("an answer of the tagging API makes no sense"));
+		return;
+	}
 	bool has_more = inventory->marker != NULL ||
 			(inventory->phase == PHASE_OTHERS &&
 				inventory->others_done < inventory->others.count);
