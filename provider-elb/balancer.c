@@ -297,6 +297,8 @@ static void drive(struct balancer *balancer)
 {
 	if (is_busy(balancer) || balancer->is_backing_off || waits_for_first_list(balancer))
 		return;
+	if (balancer->object != NULL && !balancer->has_wanted)
+		return;
 	make_plan(balancer);
 	note_settled(balancer);
 	note_replaced(balancer);
@@ -340,12 +342,15 @@ void balancer_doubt(struct balancer *balancer)
 		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
 }
 
-void balancer_want(struct balancer *balancer, struct object *object, bool is_initial)
+void balancer_want(struct balancer *balancer, struct object *object)
 {
 	balancer->object = object;
+	/* Without the VPC's networks it is not known how to register an endpoint: balancers_on_network() comes back to it. */
+	if (!network_is_known(balancer->context->network))
+		return;
 	/* What it waits for may be in this very change. */
 	balancer_forgive(balancer);
-	balancer_work_out_wanted(balancer, is_initial);
+	balancer_work_out_wanted(balancer);
 	balancer_tell(balancer);
 	drive(balancer);
 }

@@ -35,9 +35,8 @@ struct balancer *balancer_new(const struct balancer_context *context, struct str
 void balancer_free(struct balancer *balancer);
 struct str balancer_id(const struct balancer *balancer);
 
-/* The object, which is present, says what is wanted, or something that it depends on does. `is_initial`: it was wanted before this process lived, so
- * targets are compared before they are written. */
-void balancer_want(struct balancer *balancer, struct object *object, bool is_initial);
+/* The object, which is present, says what is wanted, or something that it depends on does. */
+void balancer_want(struct balancer *balancer, struct object *object);
 /* Nothing is wanted any more. What is there may be removed from that time on (clock_monotonic_s()): what was found without an owner waits for
  * --orphan-grace. */
 void balancer_want_nothing(struct balancer *balancer, double remove_from);

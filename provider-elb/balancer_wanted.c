@@ -100,7 +100,7 @@ static const struct elb_group **list_groups(struct balancer *balancer, size_t co
 }
 
 static void set_targets(struct balancer *balancer, struct target_sync *sync,
-	const struct elb_group *group, bool is_initial, size_t *room)
+	const struct elb_group *group, size_t *room)
 {
 	const struct observed_group *observed =
 		observed_find_group_name(balancer->context->observed, group->name);
@@ -113,10 +113,10 @@ static void set_targets(struct balancer *balancer, struct target_sync *sync,
 			&targets, &left_out);
 	*room -= targets.count;
 	balancer->left_out += left_out;
-	target_sync_set(sync, &targets, is_initial);
+	target_sync_set(sync, &targets);
 }
 
-static void set_syncs(struct balancer *balancer, bool is_initial)
+static void set_syncs(struct balancer *balancer)
 {
 	size_t count = group_count(balancer);
 	const struct elb_group **groups = list_groups(balancer, count);
@@ -135,7 +135,7 @@ static void set_syncs(struct balancer *balancer, bool is_initial)
 			take_sync(balancer->syncs, balancer->sync_count, &place, groups[i]->name);
 		if (syncs[i] == NULL)
 			syncs[i] = target_sync_new(&config, groups[i]->name);
-		set_targets(balancer, syncs[i], groups[i], is_initial, &room);
+		set_targets(balancer, syncs[i], groups[i], &room);
 	}
 	for (; place < balancer->sync_count; place++)
 		target_sync_free(balancer->syncs[place]);
@@ -146,7 +146,7 @@ static void set_syncs(struct balancer *balancer, bool is_initial)
 
 /* ---- what is wanted ---- */
 
-void balancer_work_out_wanted(struct balancer *balancer, bool is_initial)
+void balancer_work_out_wanted(struct balancer *balancer)
 {
 	struct virtual_host *hosts = NULL;
 	struct wanted_lookup lookup = {find_pool, find_certificate, balancer};
@@ -162,7 +162,7 @@ void balancer_work_out_wanted(struct balancer *balancer, bool is_initial)
 	balancer->has_wanted = true;
 	if (balancer->decoded.keep)
 		return;
-	set_syncs(balancer, is_initial);
+	set_syncs(balancer);
 }
 
 void balancer_forget_wanted(struct balancer *balancer)

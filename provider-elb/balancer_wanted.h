@@ -5,7 +5,7 @@
 #include "provider-elb/balancer_state.h"
 
 /* Works it out anew, and tells the loops of its target groups. The object is present. */
-void balancer_work_out_wanted(struct balancer *balancer, bool is_initial);
+void balancer_work_out_wanted(struct balancer *balancer);
 /* Nothing is wanted. */
 void balancer_forget_wanted(struct balancer *balancer);
 /* Its loops of targets go on. */

@@ -66,10 +66,8 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 	for (size_t i = 0; i < commit->touched_count; i++) {
 		struct object *object = commit->touched[i];
 		struct balancer *balancer = get(balancers, object_id(object));
-		/* What the first snapshot wants was wanted before this process lived, as far as we know. */
-		bool is_initial = commit->is_snapshot && object_user(object) == NULL;
 		object_set_user(object, balancer);
-		balancer_want(balancer, object, is_initial);
+		balancer_want(balancer, object);
 	}
 }
 
@@ -106,7 +104,7 @@ static void find_orphans(struct balancers *balancers)
 	arena_fini(&arena);
 }
 
-void balancers_wake(struct balancers *balancers)
+static void wake_all(struct balancers *balancers)
 {
 	struct balancer *next;
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
@@ -119,7 +117,18 @@ void balancers_wake(struct balancers *balancers)
 void balancers_on_listed(struct balancers *balancers)
 {
 	find_orphans(balancers);
-	balancers_wake(balancers);
+	wake_all(balancers);
+}
+
+void balancers_on_network(struct balancers *balancers)
+{
+	struct provider *provider = balancers->context->provider;
+	struct object *object = state_first(provider_state(provider), LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(provider_state(provider), object)) {
+		if (object_user(object) != NULL)
+			balancer_want(object_user(object), object);
+	}
+	wake_all(balancers);
 }
 
 void balancers_on_changed(struct balancers *balancers, struct str lb)
@@ -143,7 +152,7 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 	size_t count = state_users_of(object, &arena, &users);
 	for (size_t i = 0; i < count; i++) {
 		if (object_user(users[i]) != NULL)
-			balancer_want(object_user(users[i]), users[i], false);
+			balancer_want(object_user(users[i]), users[i]);
 	}
 	arena_fini(&arena);
 }

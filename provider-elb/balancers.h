@@ -17,8 +17,8 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 void balancers_on_listed(struct balancers *balancers);
 /* Something was learnt of the resources of this object. */
 void balancers_on_changed(struct balancers *balancers, struct str lb);
-/* What all of them depend on has changed (subnets, certificates, the gate of writes): all that are not settled plan again. */
-void balancers_wake(struct balancers *balancers);
+/* The network was found out, or has changed: what is wanted depends on it. */
+void balancers_on_network(struct balancers *balancers);
 /* A certificate got its ARN, or was refused: those that use it. */
 void balancers_on_certificate(struct balancers *balancers, struct str certificate);
 /* The next one is read in full. */

@@ -88,7 +88,6 @@ void config_settings(const struct config *config, struct settings *ret_settings)
 	ret_settings->default_certificate = str_from(config->default_certificate);
 	ret_settings->wildcard_hosts = (enum wildcard_hosts)config->wildcard_hosts;
 	ret_settings->deregistration_delay_s = (uint64_t)config->deregistration_delay;
-	ret_settings->idle_timeout_s = (uint64_t)config->idle_timeout;
 	ret_settings->health_check_path = str_from(config->health_check_path);
 	ret_settings->health_check_codes = str_from(config->health_check_codes);
 	ret_settings->health_check_interval_s = (uint64_t)config->health_check_interval;

@@ -24,7 +24,6 @@ struct config {
 	char *default_certificate;
 	int wildcard_hosts;
 	int64_t deregistration_delay;
-	int64_t idle_timeout;
 	char *health_check_path;
 	char *health_check_codes;
 	int64_t health_check_interval;

@@ -140,7 +140,7 @@ static void on_network(void *ctx)
 {
 	struct controller *c = ctx;
 	if (c->balancers != NULL)
-		balancers_wake(c->balancers);
+		balancers_on_network(c->balancers);
 }
 
 static void on_certificate(void *ctx, struct str id)

@@ -26,7 +26,6 @@ struct settings {
 		default_certificate; /* ARN for https listeners without a usable certificate; absent: none */
 	enum wildcard_hosts wildcard_hosts;
 	uint64_t deregistration_delay_s;
-	uint64_t idle_timeout_s; /* 0: not managed */
 	struct str health_check_path;
 	struct str health_check_codes;
 	uint64_t health_check_interval_s;

@@ -18,6 +18,7 @@ struct target_sync {
 	struct target_sync_config config;
 	char *name;
 	struct elb_target_list wanted;
+	bool has_wanted;
 	/* While it is not known what is registered: what has to be written all the same, because it was changed by us. */
 	struct elb_target_list departed; /* to be deregistered */
 	bool is_changed;                 /* all of `wanted` has to be registered */
@@ -224,21 +225,17 @@ static bool is_same(const struct elb_target_list *a, const struct elb_target_lis
 	return a->count == b->count && targets_have_all(a, b);
 }
 
-void target_sync_set(
-	struct target_sync *sync, const struct elb_target_list *targets, bool is_initial)
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets)
 {
-	if (!is_initial && is_same(&sync->wanted, targets)) {
-		step(sync);
-		return;
-	}
-	if (!is_initial) {
+	if (sync->has_wanted && !is_same(&sync->wanted, targets)) {
 		sync->is_changed = true;
 		add_departed(sync, targets);
+		/* A change may be what heals a refusal. */
+		ev_timer_stop(sync->config.calls->loop, &sync->retry);
 	}
 	targets_fini(&sync->wanted);
 	targets_copy(&sync->wanted, targets);
-	/* A change may be what heals a refusal. */
-	ev_timer_stop(sync->config.calls->loop, &sync->retry);
+	sync->has_wanted = true;
 	step(sync);
 }
 

@@ -24,9 +24,9 @@ struct target_sync *target_sync_new(const struct target_sync_config *config, str
 void target_sync_free(struct target_sync *sync);
 struct str target_sync_name(const struct target_sync *sync);
 
-/* What is wanted from now on; copied. `is_initial`: found so at the start, so it is compared rather than written. */
-void target_sync_set(
-	struct target_sync *sync, const struct elb_target_list *targets, bool is_initial);
+/* What is wanted from now on; copied. The first list may have been wanted before this process lived: it is compared with what there is, rather than
+ * written. */
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets);
 /* The group was made, found or read, or has gone: goes on. */
 void target_sync_wake(struct target_sync *sync);
 /* Somebody else may have changed them: they are read again. */

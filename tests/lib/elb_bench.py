@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""provider-elb alone on this machine: the stand-in of AWS before it, a translator of the tests behind it."""
+from __future__ import annotations
+
+from typing import Any
+
+from standins.elb.client import Aws
+
+from .daemon import Daemon, Room
+from .line import build_folder
+from .provider_link import Translator
+from .wait import stays, wait_for
+
+CLUSTER = "demo"
+FAST = ["--poll-interval", "0.2", "--list-interval", "600", "--sweep-interval", "0", "--replace-delay", "1", "--orphan-grace", "1",
+        "--read-rate", "500", "--target-rate", "500", "--write-rate", "500", "--other-rate", "500"]
+
+
+class ElbBench(Room):
+    """Use it as a context manager. The provider is started with start(), or by start=True."""
+
+    def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, arguments: list[str] | None = None,
+                 source: str = "environment", **aws: Any):
+        super().__init__("provider")
+        self.aws = Aws(settings=settings, **aws)
+        self.translator = Translator(self.runtime)
+        self.provider = Daemon(build_folder() / "provider-elb/sluice-provider-elb",
+                               ["--runtime-dir", str(self.runtime), "--cluster-name", CLUSTER, "--vpc-id", self.aws.vpc, *FAST, *(arguments or [])],
+                               self.folder / "provider.log", self.aws.environment(source))
+        if start:
+            self.start()
+
+    def stop(self) -> list[str]:
+        complaints = self.provider.end() + self.translator.problems
+        self.translator.stop()
+        self.aws.stop()
+        return self.leave(complaints)
+
+    def start(self) -> None:
+        self.provider.start()
+
+    def restart(self) -> None:
+        """Kills it, and waits until its next life has found the translator."""
+        connections = self.translator.connections
+        self.provider.restart()
+        self.translator.wait_connection(connections + 1)
+
+    # AWS
+
+    def balancer(self, owner: str = "default/web", kind: str = "application") -> dict[str, Any] | None:
+        """The load balancer of this object, by its tag."""
+        found = [b for b in self.aws.balancers() if b["tags"].get("sluice.io/lb") == owner and b["type"] == kind]
+        return found[0] if found else None
+
+    def rules(self, owner: str = "default/web", port: int = 80) -> list[dict[str, Any]]:
+        """Of one listener, in their order, without the default one."""
+        listeners = [x for x in self.balancer(owner)["listeners"] if x["port"] == port]
+        return listeners[0]["rules"] if listeners else []
+
+    def group(self, pool: str = "default/web") -> dict[str, Any] | None:
+        found = [g for g in self.aws.groups() if g["tags"].get("sluice.io/resource", "").endswith(f"/pool/{pool}")]
+        return found[0] if found else None
+
+    def targets(self, pool: str = "default/web") -> list[str]:
+        """Addresses that get traffic now, or will once they are healthy."""
+        group = self.group(pool)
+        return sorted(f"{t['id']}:{t['port']}" for t in self.aws.targets(group["arn"]) if t["state"] != "draining") if group else []
+
+    def writes(self) -> list[str]:
+        """Actions of all writes since the last forget(), in order."""
+        return [call["action"] for call in self.aws.writes()]
+
+    def settle(self, owner: str = "default/web", timeout: float = 30.0) -> None:
+        self.translator.wait_status(owner, timeout=timeout)
+
+    def quiet(self, seconds: float = 1.0) -> None:
+        """Nothing more is written, for a while."""
+        before = len(self.writes())
+        stays(lambda: len(self.writes()) == before, f"silence after {self.writes()}", seconds)
