@@ -9,6 +9,7 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-elb/capabilities.h"
+#include "provider-elb/config.h"
 #include "provider-elb/digest.h"
 #include "provider-elb/priorities.h"
 #include "provider-elb/view.h"
@@ -192,8 +193,7 @@ static char *render(const struct filter_job *job, const void *config)
 {
 	struct renderer renderer = {.job = job};
 	renderer.lookup = (struct wanted_lookup){find_pool, find_certificate, &renderer};
-	settings_init(&renderer.settings);
-	renderer.settings.cluster = STR("render");
+	config_settings(config, &renderer.settings);
 	arena_init(&renderer.arena);
 	buf_init(&renderer.text, VIEW_LEN_MAX);
 	struct object *object = state_first(job->state, LB_LOAD_BALANCER);

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from lib.daemon import Daemon
-from lib.line import Line
+from lib.line import Line, build_folder
 from lib.proxy_line import ProxyLine
 from lib.served import Served
 from lib.wait import wait_for
@@ -29,9 +29,11 @@ CATALOGUES = {
     "watcher": (*COMMON, "watcher"),
     "translator": (*COMMON, "translator"),
     "provider-rancher": (*COMMON, "provider-common", "provider-rancher"),
+    "provider-elb": (*COMMON, "provider-common", "provider-elb"),
     "provider-haproxy": (*COMMON, "provider-common", "provider-proxy"),
     "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
+NOWHERE = {"SLUICE_ADMIN_ADDRESS": "127.0.0.1:0", "AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
 METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
 NAME = re.compile(r"\b(?:sluice|process)_\w+")
 
@@ -65,7 +67,7 @@ def families(text: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def places():
-    """The ports of all five programs, each in a line that runs; the translator's is shown by sluicectl."""
+    """The ports of all programs, each in a line that runs; the translator's is shown by sluicectl. provider-elb has only a translator, and no AWS."""
     ports: dict[str, int] = {}
 
     with contextlib.ExitStack() as shown, Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
@@ -86,6 +88,14 @@ def places():
         line.wait_balancer("first")
         for port in ports.values():
             wait_ready(port)
+        folder = line.folder / "aws"
+        folder.mkdir()
+        for program, arguments in (("translator", []), ("provider-elb", ["--cluster-name", "test"])):
+            daemon = Daemon(build_folder() / program / f"sluice-{program}", ["--runtime-dir", str(folder), *arguments], folder / f"{program}.log",
+                            NOWHERE if program == "provider-elb" else {})
+            shown.callback(daemon.start().stop)
+            daemon.wait_event("link-up" if program == "provider-elb" else "started")
+        ports["provider-elb"] = int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
         yield ports
 
 
@@ -137,7 +147,7 @@ def test_figures_are_true(places):
     for program in places:
         assert figure(program, "process_open_fds") > 5
         assert figure(program, "process_resident_memory_bytes") > 1024 * 1024
-        assert figure(program, "sluice_ready") == 1
+        assert figure(program, "sluice_ready") == (program != "provider-elb")
 
 
 def test_dashboard_and_alerts_use_figures_that_exist():
