@@ -280,7 +280,8 @@ bool acm_read_list(const struct json *answer, const struct json **ret_first, str
 {
 	const struct json *list = json_get(answer, "CertificateSummaryList");
 	struct str token = STR_NONE;
-	if (!json_is_array(list) || !json_get_str(answer, "NextToken", &token))
+	if (!json_is_array(list) || !json_get_str(answer, "NextToken", &token) ||
+		token.len > ACM_TOKEN_LEN_MAX)
 		return false;
 	*ret_first = json_first(list);
 	*ret_token = token.len != 0 ? token : STR_NONE;

@@ -19,6 +19,7 @@ enum {
 	ACM_BODY_LEN_MAX = 4 * 1024 * 1024,
 	ACM_PAGE_MAX = 1000, /* certificates in one answer to a list */
 	ACM_ARN_LEN_MAX = 2048,
+	ACM_TOKEN_LEN_MAX = 10 * 1000,
 	ACM_CONTENT_LEN = 33, /* of a value of TAG_APPLIED */
 };
 

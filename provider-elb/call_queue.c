@@ -17,8 +17,8 @@ enum { FAILURES_MAX = 4 };
 
 TAILQ_HEAD(call_list, call_entry);
 
-struct class
-{
+/* What waits of one class. */
+struct lane {
 	struct call_bucket bucket;
 	struct call_list reads[RANK_COUNT];
 	struct call_list writes[RANK_COUNT];
@@ -28,7 +28,7 @@ struct call_queue {
 	struct call_queue_config config;
 	bool (*is_open)(void *ctx);
 	void *gate_ctx;
-	struct class classes[CALL_CLASS_COUNT];
+	struct lane lanes[CALL_CLASS_COUNT];
 	size_t first; /* the class that is asked first for the next turn */
 	size_t waiting;
 	size_t held;
@@ -53,11 +53,11 @@ static size_t limit(struct call_queue *queue)
 }
 
 /* The first entry of a class, whether the bucket has a token or not; NULL: none. */
-static struct call_entry *first_of(const struct class *class, bool is_open)
+static struct call_entry *first_of(const struct lane *lane, bool is_open)
 {
 	for (size_t rank = 0; rank < RANK_COUNT; rank++) {
-		struct call_entry *read = TAILQ_FIRST(&class->reads[rank]);
-		struct call_entry *write = is_open ? TAILQ_FIRST(&class->writes[rank]) : NULL;
+		struct call_entry *read = TAILQ_FIRST(&lane->reads[rank]);
+		struct call_entry *write = is_open ? TAILQ_FIRST(&lane->writes[rank]) : NULL;
 		if (read != NULL && (write == NULL || read->order < write->order))
 			return read;
 		if (write != NULL)
@@ -75,11 +75,11 @@ static struct call_entry *next_entry(struct call_queue *queue, double now, doubl
 		return NULL;
 	bool is_open = queue->is_open == NULL || queue->is_open(queue->gate_ctx);
 	for (size_t i = 0; i < CALL_CLASS_COUNT; i++) {
-		struct class *class = &queue->classes[(queue->first + i) % CALL_CLASS_COUNT];
-		struct call_entry *entry = first_of(class, is_open);
+		struct lane *lane = &queue->lanes[(queue->first + i) % CALL_CLASS_COUNT];
+		struct call_entry *entry = first_of(lane, is_open);
 		if (entry == NULL)
 			continue;
-		double wait_s = call_bucket_wait_s(&class->bucket, now);
+		double wait_s = call_bucket_wait_s(&lane->bucket, now);
 		if (wait_s <= 0)
 			return entry;
 		soonest_s = fmin(soonest_s, wait_s);
@@ -103,7 +103,7 @@ static void grant(struct call_queue *queue, struct call_entry *entry, double now
 	entry->is_held = true;
 	queue->held++;
 	queue->first = (entry->waits_in + 1) % CALL_CLASS_COUNT;
-	call_bucket_take(&queue->classes[entry->waits_in].bucket, now);
+	call_bucket_take(&queue->lanes[entry->waits_in].bucket, now);
 	entry->on_turn(entry);
 }
 
@@ -188,7 +188,7 @@ static void note_failure(struct call_queue *queue, const struct call_entry *entr
 void call_queue_done(struct call_queue *queue, struct call_entry *entry, enum aws_outcome outcome,
 	const char *reason, double retry_after_s)
 {
-	struct call_bucket *bucket = &queue->classes[entry->waits_in].bucket;
+	struct call_bucket *bucket = &queue->lanes[entry->waits_in].bucket;
 	double now = clock_monotonic_s();
 	must(entry->is_held);
 	entry->is_held = false;
@@ -216,7 +216,7 @@ void call_queue_retry_now(struct call_queue *queue)
 
 void call_queue_join(struct call_queue *queue, struct call_entry *entry)
 {
-	struct class *class = &queue->classes[entry->class];
+	struct lane *lane = &queue->lanes[entry->class];
 	if (entry->is_held || (entry->is_waiting && entry->rank >= entry->waits_as))
 		return;
 	if (entry->is_waiting)
@@ -224,7 +224,7 @@ void call_queue_join(struct call_queue *queue, struct call_entry *entry)
 	entry->order = queue->joined++;
 	entry->waits_in = entry->class;
 	entry->waits_as = entry->rank;
-	entry->list = entry->is_write ? &class->writes[entry->rank] : &class->reads[entry->rank];
+	entry->list = entry->is_write ? &lane->writes[entry->rank] : &lane->reads[entry->rank];
 	entry->is_waiting = true;
 	queue->waiting++;
 	TAILQ_INSERT_TAIL(entry->list, entry, link);
@@ -238,7 +238,7 @@ void call_queue_leave(struct call_queue *queue, struct call_entry *entry)
 	if (entry->is_held) {
 		entry->is_held = false;
 		queue->held--;
-		call_bucket_return(&queue->classes[entry->waits_in].bucket);
+		call_bucket_return(&queue->lanes[entry->waits_in].bucket);
 	}
 	call_queue_wake(queue);
 }
@@ -251,12 +251,12 @@ struct call_queue *call_queue_new(const struct call_queue_config *config)
 	double now = clock_monotonic_s();
 	queue->config = *config;
 	for (size_t i = 0; i < CALL_CLASS_COUNT; i++) {
-		struct class *class = &queue->classes[i];
+		struct lane *lane = &queue->lanes[i];
 		call_bucket_init(
-			&class->bucket, config->rates[i].per_s, config->rates[i].burst, now);
+			&lane->bucket, config->rates[i].per_s, config->rates[i].burst, now);
 		for (size_t rank = 0; rank < RANK_COUNT; rank++) {
-			TAILQ_INIT(&class->reads[rank]);
-			TAILQ_INIT(&class->writes[rank]);
+			TAILQ_INIT(&lane->reads[rank]);
+			TAILQ_INIT(&lane->writes[rank]);
 		}
 	}
 	ev_prepare_init(&queue->granter, on_prepare);
@@ -299,5 +299,5 @@ const char *call_queue_outage_reason(const struct call_queue *queue)
 
 double call_queue_rate(struct call_queue *queue, enum call_class class)
 {
-	return call_bucket_rate(&queue->classes[class].bucket, clock_monotonic_s());
+	return call_bucket_rate(&queue->lanes[class].bucket, clock_monotonic_s());
 }

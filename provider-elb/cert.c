@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/cert.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
@@ -38,7 +39,7 @@ bool cert_note_use(struct cert *cert)
 	/* As long as the translator has not told everything, nothing is unused. */
 	bool is_unused = !is_used && state_is_complete(config->state);
 	if (is_unused && !cert->is_unused)
-		cert->unused_since = ev_now(config->loop);
+		cert->unused_since = clock_monotonic_s();
 	if (!is_unused)
 		ev_timer_stop(config->loop, &cert->grace);
 	cert->is_unused = is_unused;
@@ -103,7 +104,7 @@ static bool may_remove(const struct cert *cert)
 {
 	const struct certs_config *config = cert->config;
 	return cert->is_unused &&
-	       ev_now(config->loop) - cert->unused_since >= config->remove_delay_s;
+	       clock_monotonic_s() - cert->unused_since >= config->remove_delay_s;
 }
 
 enum cert_step cert_next_step(struct cert *cert, bool is_known)

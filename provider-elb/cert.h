@@ -28,7 +28,7 @@ struct cert {
 	bool must_list;                /* an import may have succeeded without our knowing */
 	uint64_t list_after;           /* number of the list that is waited for; 0: none is */
 	bool is_unused;                /* nothing uses it, since: */
-	double unused_since;           /* by ev_now() */
+	double unused_since;           /* by clock_monotonic_s() */
 	struct call_entry entry;
 	struct client_call *call;
 	enum cert_step step;     /* that is being taken */

@@ -22,7 +22,7 @@ struct cert_copy {
 	struct acm_content tagged;   /* by its tag */
 	int64_t not_after;           /* -1: not known, or not since the last write */
 	int64_t odd_not_after;       /* what ACM makes of the one that we wrote; -1: the same */
-	double written_at; /* by ev_now(): the tagging API may still tell of what was before; 0: not in this life */
+	double written_at; /* by clock_monotonic_s(): the tagging API may still tell of what was before; 0: not in this life */
 	uint64_t seen_in; /* number of the list of ACM that had it last */
 	bool is_proven;   /* ACM has it, rather than only the tagging API */
 	bool must_read;   /* it may be gone, or hold something else */

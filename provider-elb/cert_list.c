@@ -95,6 +95,8 @@ static void on_done(void *ctx, const struct client_answer *answer)
 		list->config.queue, &list->entry, answer->outcome, reason, answer->retry_after_s);
 	if (answer->outcome == AWS_OK)
 		take_page(list, answer->json);
+	else if (answer->outcome == AWS_OUTAGE)
+		join(list);
 	else
 		fail(list, reason, answer->retry_after_s);
 	free(reason);

@@ -3,6 +3,7 @@
 #include "provider-elb/cert.h"
 
 #include "common/cert.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-elb/log_events.h"
@@ -139,7 +140,7 @@ static bool is_removal(const struct cert *cert)
 static void on_gone(struct cert *cert, const struct client_answer *answer)
 {
 	struct cert_copy *copy = find_copy(cert);
-	double now = ev_now(cert->config->loop);
+	double now = clock_monotonic_s();
 	if (copy == NULL || cert->step == CERT_IMPORT) {
 		fail(cert, answer->message, 0);
 		return;
@@ -243,7 +244,7 @@ static void on_imported(struct cert *cert, const struct client_answer *answer)
 	copy->must_read = false;
 	copy->not_after = -1;
 	copy->odd_not_after = -1;
-	copy->written_at = ev_now(cert->config->loop);
+	copy->written_at = clock_monotonic_s();
 	log_event(is_new ? &EV_CERTIFICATE_IMPORTED : &EV_CERTIFICATE_RENEWED,
 		LOG_STR("certificate", cert->identity), LOG_STR("arn", copy->arn));
 }
@@ -263,7 +264,7 @@ static void on_success(struct cert *cert, const struct client_answer *answer)
 	case CERT_TAG:
 		if (copy != NULL) {
 			copy->tagged = cert->sent;
-			copy->written_at = ev_now(cert->config->loop);
+			copy->written_at = clock_monotonic_s();
 		}
 		break;
 	case CERT_REMOVE:
@@ -304,9 +305,12 @@ void cert_take_answer(struct cert *cert, const struct client_answer *answer)
 	case AWS_EXISTS:
 		on_refused(cert, answer);
 		break;
+	case AWS_OUTAGE:
+		if (answer->is_unknown)
+			on_lost(cert, answer);
+		break; /* otherwise it waits in the queue */
 	case AWS_THROTTLED:
 	case AWS_FAILED:
-	case AWS_OUTAGE:
 	case AWS_OUTCOME_COUNT:
 		on_lost(cert, answer);
 		break;

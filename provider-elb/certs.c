@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/certs.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-elb/cert.h"
 #include "provider-elb/cert_list.h"
@@ -103,11 +104,10 @@ static void start_grace(struct cert *cert)
 	const struct certs_config *config = cert->config;
 	if (!cert->is_unused || cert->copy == NULL || ev_is_active(&cert->grace))
 		return;
-	double left_s = cert->unused_since + config->remove_delay_s - ev_now(config->loop);
-	if (left_s <= 0)
-		return;
-	/* A little later, so that it is over by the loop's clock as well. */
-	ev_timer_set(&cert->grace, left_s + 0.001, 0.);
+	double left_s = cert->unused_since + config->remove_delay_s - clock_monotonic_s();
+	if (left_s <= 0 && !cert->certs->is_known)
+		return; /* the list that makes it known goes on with it */
+	ev_timer_set(&cert->grace, left_s > 0 ? left_s : 0, 0.);
 	ev_timer_start(config->loop, &cert->grace);
 }
 
@@ -149,6 +149,13 @@ static void drive(struct cert *cert)
 	}
 }
 
+/* The administrator's own is never ours, whatever tags it has. */
+static bool may_be_ours(const struct certs *certs, struct str arn, struct str identity)
+{
+	return acm_is_arn(arn) && identity.len != 0 && identity.len <= TAG_VALUE_LEN_MAX &&
+	       !str_eq(arn, certs->config.settings->default_certificate);
+}
+
 /* A certificate with our tags, which nobody has yet. */
 static struct cert *attach(struct certs *certs, struct cert_copy *copy, const struct acm_tags *tags)
 {
@@ -169,7 +176,7 @@ static void take_looked(struct cert *cert, const struct json *answer)
 		return;
 	acm_read_tags(answer, &tags);
 	copy->has_tags = true;
-	if (copy->cert != NULL || tags.identity.len == 0 ||
+	if (copy->cert != NULL || !may_be_ours(certs, str_from(copy->arn), tags.identity) ||
 		!str_eq(tags.cluster, certs->config.settings->cluster))
 		return;
 	struct cert *owner = attach(certs, copy, &tags);
@@ -215,8 +222,7 @@ static void on_turn(struct call_entry *entry)
 static void take_known(struct cert *cert, struct cert_copy *copy, struct str applied)
 {
 	struct acm_content content = acm_content_parse(applied);
-	bool is_late =
-		copy->written_at > 0 && ev_now(cert->config->loop) - copy->written_at < TAGS_LATE_S;
+	bool is_late = copy->written_at > 0 && clock_monotonic_s() - copy->written_at < TAGS_LATE_S;
 	if (cert->call != NULL || is_late || acm_content_eq(&copy->tagged, &content))
 		return;
 	copy->content = content;
@@ -227,9 +233,7 @@ static void take_known(struct cert *cert, struct cert_copy *copy, struct str app
 void certs_take_row(struct certs *certs, struct str arn, struct str identity, struct str applied)
 {
 	struct acm_tags tags = {.identity = identity, .applied = applied};
-	/* The administrator's own is never ours, whatever tags it has. */
-	if (!acm_is_arn(arn) || identity.len == 0 || identity.len > TAG_VALUE_LEN_MAX ||
-		str_eq(arn, certs->config.settings->default_certificate))
+	if (!may_be_ours(certs, arn, identity))
 		return;
 	struct cert_copy *copy = cert_copies_add(&certs->copies, arn);
 	if (copy == NULL)

@@ -31,6 +31,7 @@ struct certs_config {
 	void *ctx;
 };
 
+/* cert_setup() was called. */
 struct certs *certs_new(const struct certs_config *config);
 void certs_free(struct certs *certs);
 

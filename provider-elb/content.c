@@ -75,20 +75,6 @@ static void copy_listener(
 			&from->rules.items[i]);
 }
 
-bool content_conditions_eq(const struct elb_rule *a, const struct elb_rule *b)
-{
-	if (a->conditions.count != b->conditions.count)
-		return false;
-	for (size_t i = 0; i < a->conditions.count; i++) {
-		const struct elb_condition *left = &a->conditions.items[i];
-		const struct elb_condition *right = &b->conditions.items[i];
-		if (left->field != right->field || left->is_regex != right->is_regex ||
-			!str_list_eq(&left->values, &right->values))
-			return false;
-	}
-	return true;
-}
-
 /* ---- listeners ---- */
 
 struct elb_listener *content_find_listener(const struct observed_balancer *balancer, struct str arn)

@@ -21,7 +21,6 @@ void content_copy_action(
 	struct arena *arena, struct elb_action *action, const struct elb_action *from);
 void content_copy_conditions(
 	struct arena *arena, struct elb_rule *rule, const struct elb_rule *from);
-bool content_conditions_eq(const struct elb_rule *a, const struct elb_rule *b);
 
 /* NULL: there is none. A rule is looked for from `hint` on, which is where the last one was found. */
 struct elb_listener *content_find_listener(

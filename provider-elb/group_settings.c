@@ -32,6 +32,12 @@ static struct str service_of(const struct maker *m)
 
 /* ---- protocol ---- */
 
+bool group_settings_is_http2(const struct pool *pool)
+{
+	return pool->protocol == POOL_H2C ||
+	       (pool->protocol == POOL_HTTPS && pool->tls != NULL && pool->tls->http2);
+}
+
 static void set_protocol(struct maker *m)
 {
 	const struct pool *pool = m->pool;
@@ -40,10 +46,8 @@ static void set_protocol(struct maker *m)
 	if (m->is_network)
 		return;
 	bool is_https = pool->protocol == POOL_HTTPS;
-	bool is_http2 =
-		pool->protocol == POOL_H2C || (is_https && pool->tls != NULL && pool->tls->http2);
 	group->protocol = is_https ? STR("HTTPS") : STR("HTTP");
-	group->version = is_http2 ? STR("HTTP2") : STR("HTTP1");
+	group->version = group_settings_is_http2(pool) ? STR("HTTP2") : STR("HTTP1");
 }
 
 /* Another family is another group, so a Service with both, whose endpoints of one family are known a moment before those of the other, must not go

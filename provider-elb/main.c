@@ -17,6 +17,7 @@
  *
  * Read next: controller.h for the parts, plan.h for the order in which things are done, balancer.c for how one load balancer is brought to what is wanted.
  */
+#include "common/cert.h"
 #include "provider-elb/confine.h"
 #include "provider-elb/controller.h"
 #include "provider-elb/filter.h"
@@ -33,6 +34,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	cert_setup();
 	problem = daemon_confine(daemon, confine_provider(&config));
 	if (problem == NULL)
 		controller_start(controller, daemon);

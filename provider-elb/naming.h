@@ -35,8 +35,8 @@ struct str naming_group(struct arena *arena, struct str cluster, const struct lo
 struct str naming_balancer_identity(struct arena *arena, struct str lb, enum elb_type type);
 struct str naming_listener_identity(struct arena *arena, struct str lb, uint64_t port);
 /* `rule` NULL: the one that ends the host, see wanted.h. */
-struct str naming_rule_identity(
-	struct arena *arena, struct str lb, const struct virtual_host *host, const struct path_rule *rule);
+struct str naming_rule_identity(struct arena *arena, struct str lb, const struct virtual_host *host,
+	const struct path_rule *rule);
 struct str naming_group_identity(struct arena *arena, struct str lb, struct str pool);
 struct str naming_security_group_identity(struct arena *arena, struct str lb, enum elb_type type);
 struct str naming_certificate_identity(struct arena *arena, struct str certificate);

@@ -2,6 +2,7 @@
 #include "provider-elb/network.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-elb/limits.h"
 #include "provider-elb/log_events.h"
@@ -42,7 +43,7 @@ struct network {
 	size_t pages;
 	/* What was found: */
 	bool is_known;
-	double found_at; /* by ev_now() */
+	double found_at; /* by clock_monotonic_s() */
 	struct arena found;
 	struct str found_vpc;
 	struct str found_cidrs;
@@ -105,24 +106,25 @@ static void tell(struct network *network)
 	network->config.on_change(network->config.ctx);
 }
 
-static void set_problem(struct network *network, enum elb_type type, const char *text)
+/* For one type, or for both (the text is told once). */
+static void set_problems(struct network *network, const char *application, const char *any)
 {
-	if (text != NULL &&
-		(network->problem[type] == NULL || strcmp(text, network->problem[type]) != 0))
-		log_event(&EV_NETWORK_UNKNOWN, LOG_STR("reason", text));
-	str_set(&network->problem[type], str_from(text));
+	const char *news = any != NULL ? any : application;
+	const char *before = network->problem[ELB_APPLICATION];
+	if (news != NULL && (before == NULL || strcmp(news, before) != 0))
+		log_event(&EV_NETWORK_UNKNOWN, LOG_STR("reason", news));
+	str_set(&network->problem[ELB_APPLICATION], str_from(news));
+	str_set(&network->problem[ELB_NETWORK], str_from(any));
 }
 
-static void set_problems(struct network *network)
+static void judge(struct network *network)
 {
 	size_t count = network->found_subnets.count;
-	char *text = xasprintf("an application load balancer needs subnets in two zones: %.*s",
+	char *text = xasprintf("%s: %.*s",
+		count == 0 ? "there is no subnet for a load balancer"
+			   : "an application load balancer needs subnets in two zones",
 		STR_FMT(network->choice.reason));
-	set_problem(network, ELB_APPLICATION, count < ALB_SUBNETS_MIN ? text : NULL);
-	free(text);
-	text = xasprintf(
-		"there is no subnet for a load balancer: %.*s", STR_FMT(network->choice.reason));
-	set_problem(network, ELB_NETWORK, count == 0 ? text : NULL);
+	set_problems(network, count < ALB_SUBNETS_MIN ? text : NULL, count == 0 ? text : NULL);
 	free(text);
 }
 
@@ -148,8 +150,7 @@ static void fail(struct network *network, struct str reason, double retry_after_
 	char *text = str_dup(reason);
 	network->step = NETWORK_IDLE;
 	if (!network->is_known) {
-		set_problem(network, ELB_APPLICATION, text);
-		str_set(&network->problem[ELB_NETWORK], reason);
+		set_problems(network, text, text);
 	} else {
 		log_event(&EV_NETWORK_UNKNOWN, LOG_STR("reason", text));
 	}
@@ -160,8 +161,9 @@ static void fail(struct network *network, struct str reason, double retry_after_
 
 static void publish(struct network *network)
 {
+	bool had_subnets = network->found_subnets.count != 0;
 	network->step = NETWORK_IDLE;
-	network->found_at = ev_now(network->config.context->loop);
+	network->found_at = clock_monotonic_s();
 	arena_reset(&network->found);
 	network->found_vpc = arena_str(&network->found, network->vpc);
 	network->found_cidrs = arena_str(&network->found, network->cidrs);
@@ -177,11 +179,11 @@ static void publish(struct network *network)
 	network->networks = network->new_networks;
 	network->new_networks = NULL;
 	network->config.settings->networks = network->networks;
-	if (!network->is_known)
+	if (!had_subnets && network->found_subnets.count != 0)
 		log_event(&EV_NETWORK_FOUND, LOG_TEXT("vpc", network->found_vpc),
 			LOG_INT("subnets", network->found_subnets.count));
 	network->is_known = true;
-	set_problems(network);
+	judge(network);
 	/* Somebody may be about to tag subnets. */
 	if (network->problem[ELB_APPLICATION] != NULL)
 		start_timer(network, FRESH_S + backoff_next(&network->backoff));
@@ -382,7 +384,7 @@ void network_start(struct network *network)
 
 void network_refresh(struct network *network)
 {
-	double age_s = ev_now(network->config.context->loop) - network->found_at;
+	double age_s = clock_monotonic_s() - network->found_at;
 	if (network->step != NETWORK_IDLE || ev_is_active(&network->timer))
 		return;
 	if (network->is_known && age_s < FRESH_S)

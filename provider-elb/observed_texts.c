@@ -36,7 +36,7 @@ void observed_set_list(struct str_list *list, const struct str_list *with)
 void observed_set_attributes(struct observed_group *group, const struct elb_group *from)
 {
 	struct elb_group *to = &group->group;
-	size_t count = from != NULL ? from->attributes.count : 0;
+	size_t count = from->attributes.count;
 	struct elb_attribute *items = count != 0 ? xcalloc(count, sizeof(*items)) : NULL;
 	for (size_t i = 0; i < count; i++) {
 		observed_set_text(&items[i].key, from->attributes.items[i].key);
@@ -165,7 +165,7 @@ void observed_free_group_texts(struct observed_group *group)
 	observed_set_text(&own->protocol, STR_NONE);
 	observed_set_text(&own->version, STR_NONE);
 	observed_set_health_check(&own->health_check, &(struct elb_health_check){0});
-	observed_set_attributes(group, NULL);
+	observed_set_attributes(group, &(struct elb_group){0});
 	free(group->balancer_arn);
 	free_targets(&group->targets);
 }

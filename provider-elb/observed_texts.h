@@ -9,7 +9,6 @@
 /* Absent frees it. */
 void observed_set_text(struct str *text, struct str with);
 void observed_set_list(struct str_list *list, const struct str_list *with);
-/* NULL: none. */
 void observed_set_attributes(struct observed_group *group, const struct elb_group *from);
 void observed_set_health_check(struct elb_health_check *to, const struct elb_health_check *from);
 

@@ -29,7 +29,6 @@ static void find_uses(struct plan_content *content)
 		note_uses(content, &listener->default_action);
 		for (size_t j = 0; j < listener->rules.count; j++)
 			note_uses(content, &listener->rules.items[j].action);
-		content->rule_count += listener->rules.count;
 	}
 	struct plan_use *uses = content->uses.items;
 	size_t kept = 0;
@@ -113,6 +112,25 @@ static void match_listeners(struct plan_content *content)
 		note_leaving(content, &balancer->listeners.items[at]);
 }
 
+/* How many rules there are, and may be. Where AWS has refused one that was within the quota, those that are left are what it takes. */
+static void count_rules(struct plan_content *content, const size_t *kept)
+{
+	const struct plan_input *input = content->work->input;
+	const struct observed_balancer *balancer = content->balancer;
+	size_t foreign = 0, wanted = 0;
+	for (size_t i = 0; i < balancer->listeners.count; i++) {
+		const struct elb_listener *listener = &balancer->listeners.items[i];
+		content->rule_count += listener->rules.count;
+		for (size_t j = 0; j < listener->rules.count; j++)
+			foreign += str_is_empty(listener->rules.items[j].identity);
+	}
+	for (size_t i = 0; i < content->listeners.count; i++)
+		wanted += kept[i];
+	content->rules_max = input->settings->rules_max;
+	if (input->rules_given_up != 0 && wanted + foreign < content->rules_max)
+		content->rules_max = wanted + foreign;
+}
+
 void plan_content_init(struct plan_content *content, struct plan_work *work,
 	const struct wanted_balancer *wanted, struct observed_balancer *balancer)
 {
@@ -120,6 +138,7 @@ void plan_content_init(struct plan_content *content, struct plan_work *work,
 	find_uses(content);
 	match_listeners(content);
 	const size_t *kept = count_kept_rules(content);
+	count_rules(content, kept);
 	for (size_t i = 0; i < content->listeners.count; i++) {
 		if (content->listeners.items[i].read != NULL)
 			plan_match_rules(&content->listeners.items[i], kept[i], work->arena);

@@ -3,11 +3,6 @@
 
 #include "provider-elb/compare.h"
 
-static void block(struct plan_content *content, struct plan_listener *listener)
-{
-	listener->is_blocked = content->is_blocked = true;
-}
-
 /* The first of `list` that is not in `other`, and not refused; absent: there is none. Both are sorted. */
 static struct str find_certificate(
 	struct plan_work *work, const struct str_list *list, const struct str_list *other)
@@ -55,7 +50,7 @@ static bool make(struct plan_content *content, struct plan_listener *listener)
 	case ACTION_SEND:
 		return write_listener(content, listener, action, PLAN_CREATE_LISTENER);
 	case ACTION_BLOCKED:
-		block(content, listener);
+		plan_block(content, listener);
 		break;
 	case ACTION_AS_WANTED:
 	case ACTION_HELD:
@@ -80,7 +75,7 @@ static bool change(struct plan_content *content, struct plan_listener *listener)
 	enum plan_action_state state =
 		plan_action(content, &wanted->default_action, &read->default_action, &action);
 	if (state == ACTION_BLOCKED)
-		block(content, listener);
+		plan_block(content, listener);
 	if (state != ACTION_SEND)
 		action = &read->default_action;
 	bool is_same = state != ACTION_SEND && compare_listener_settings(wanted, read);

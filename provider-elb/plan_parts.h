@@ -58,6 +58,7 @@ struct plan_content {
 	LIST_OF(struct elb_listener *) leaving;  /* ours that are not wanted */
 	LIST_OF(struct plan_use) uses;           /* by name, each once */
 	size_t rule_count;                       /* that AWS has in it, of whomever */
+	size_t rules_max;                        /* that AWS takes */
 	bool is_blocked;                         /* as of a listener, but of any */
 	struct observed_group *
 		unproven; /* leads beside another one, and has yet to show a healthy target: the one that was asked longest ago */
@@ -74,9 +75,13 @@ void plan_look_again(struct plan_work *work, double delay_s);
 bool plan_is_held(struct plan_work *work, struct str subject);
 /* Nothing is deleted before the translator's state is complete. */
 bool plan_may_delete(struct plan_work *work);
+/* Something of the listener cannot be made yet, so that nothing of it may go. */
+void plan_block(struct plan_content *content, struct plan_listener *listener);
 /* A step that changes the content of a balancer: says TAG_CHANGING before the first one. */
 bool plan_change(struct plan_content *content, enum plan_step step);
 bool plan_delete_balancer(struct plan_work *work, struct observed_balancer *balancer);
+/* For qsort() and bsearch() of struct str. */
+int plan_text_cmp(const void *left, const void *right);
 
 /* ---- plan_groups.c ---- */
 

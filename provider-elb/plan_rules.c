@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-static void block(struct plan_content *content, struct plan_listener *listener)
-{
-	listener->is_blocked = content->is_blocked = true;
-}
-
 /* ---- priorities ---- */
 
 struct numbers {
@@ -110,7 +105,7 @@ static void find_moves(struct plan_content *content, struct plan_listener *liste
 	}
 	if (!fits) {
 		listener->move_count = 0;
-		block(content, listener);
+		plan_block(content, listener);
 		plan_wait(content->work, "free priorities among the rules of others",
 			PLAN_PRIORITIES_WAIT_S);
 	}
@@ -155,7 +150,7 @@ static bool change_rule(
 	enum plan_action_state state =
 		plan_action(content, &wanted->action, &read->action, &action);
 	if (state == ACTION_BLOCKED)
-		block(content, listener);
+		plan_block(content, listener);
 	if (state != ACTION_SEND) {
 		action = &read->action;
 		if (compare_conditions(wanted, read) == 0 || action->type == ELB_ACTION_OTHER)
@@ -188,9 +183,7 @@ static bool delete_rule(struct plan_content *content, const struct elb_listener 
 static bool make_room(struct plan_content *content)
 {
 	struct plan_work *work = content->work;
-	const struct plan_input *input = work->input;
-	if (!input->may_delete ||
-		(input->rules_given_up == 0 && content->rule_count < input->settings->rules_max))
+	if (!work->input->may_delete || content->rule_count < content->rules_max)
 		return false;
 	for (size_t i = 0; i < content->listeners.count; i++) {
 		const struct plan_listener *listener = &content->listeners.items[i];
@@ -223,7 +216,7 @@ static bool create_rules(struct plan_content *content, struct plan_listener *lis
 		case ACTION_SEND:
 			return make_room(content) || write_rule(content, listener, rule, action);
 		case ACTION_BLOCKED:
-			block(content, listener);
+			plan_block(content, listener);
 			break;
 		case ACTION_AS_WANTED:
 		case ACTION_HELD:

@@ -19,12 +19,6 @@ static struct observed_security_group *find_own(
 	return NULL;
 }
 
-static int text_cmp(const void *left, const void *right)
-{
-	const struct str *a = left, *b = right;
-	return str_cmp(*a, *b);
-}
-
 bool plan_security_groups(
 	struct plan_work *work, const struct wanted_balancer *wanted, struct str_list *ret_ids)
 {
@@ -42,7 +36,7 @@ bool plan_security_groups(
 	}
 	if (!str_is_empty(network->backend_security_group))
 		ids.items[ids.count++] = network->backend_security_group;
-	qsort(ids.items, ids.count, sizeof(*ids.items), text_cmp);
+	qsort(ids.items, ids.count, sizeof(*ids.items), plan_text_cmp);
 	unique = (struct str_list){.items = ids.items};
 	for (size_t i = 0; i < ids.count; i++) {
 		if (i == 0 || !str_eq(ids.items[i], ids.items[i - 1]))

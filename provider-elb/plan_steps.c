@@ -24,7 +24,7 @@ void plan_wait(struct plan_work *work, const char *for_what, double delay_s)
 		plan_look_again(work, delay_s);
 }
 
-static int text_cmp(const void *left, const void *right)
+int plan_text_cmp(const void *left, const void *right)
 {
 	const struct str *a = left, *b = right;
 	return str_cmp(*a, *b);
@@ -35,7 +35,8 @@ bool plan_is_held(struct plan_work *work, struct str subject)
 	const struct str_list *held = &work->input->held;
 	if (held->count == 0 || str_is_empty(subject))
 		return false;
-	if (bsearch(&subject, held->items, held->count, sizeof(*held->items), text_cmp) == NULL)
+	if (bsearch(&subject, held->items, held->count, sizeof(*held->items), plan_text_cmp) ==
+		NULL)
 		return false;
 	work->is_held = true;
 	plan_look_again(work, PLAN_HELD_WAIT_S);
@@ -47,6 +48,11 @@ bool plan_may_delete(struct plan_work *work)
 	if (!work->input->may_delete)
 		plan_wait(work, "the whole configuration", 0);
 	return work->input->may_delete;
+}
+
+void plan_block(struct plan_content *content, struct plan_listener *listener)
+{
+	listener->is_blocked = content->is_blocked = true;
 }
 
 bool plan_change(struct plan_content *content, enum plan_step step)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests for listeners, their certificates and their rules. */
-#include "provider-elb/content.h"
+#include "provider-elb/compare.h"
 #include "provider-elb/requests_parts.h"
 
 #include "common/must.h"
@@ -137,7 +137,7 @@ static void modify_rule(
 	const struct elb_rule *rule = plan->wanted_rule;
 	params_add(params, plan->rule->arn, "RuleArn");
 	/* What is not given stays. */
-	if (!content_conditions_eq(rule, plan->rule))
+	if (compare_conditions(rule, plan->rule) != 0)
 		add_conditions(params, rule);
 	add_action(params, "Actions", plan->action != NULL ? plan->action : &rule->action, input);
 	/* Somebody may have added one by hand. */

@@ -13,6 +13,10 @@ void requests_add_list(struct params *params, const char *name, const struct str
 void requests_add_tags(struct params *params, const struct plan_input *input,
 	const struct plan *plan, struct str identity, struct arena *arena);
 
+/* "TagSpecification.1.Tag.1.Key=...". */
+void requests_add_ec2_tags(struct params *params, const struct plan_input *input,
+	const struct plan *plan, struct str identity, struct arena *arena);
+
 /* The steps that concern the content of a balancer. False: it is none of them. */
 bool requests_content_step(const struct plan_input *input, const struct plan *plan,
 	struct arena *arena, struct request *ret_request);

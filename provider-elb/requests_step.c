@@ -4,43 +4,6 @@
 
 #include "common/must.h"
 
-/* ---- tags ---- */
-
-enum { TAGS_OF_NEW = 4 };
-
-struct tag {
-	const char *key;
-	struct str value;
-};
-
-static struct str owner_of(const struct plan *plan)
-{
-	return plan->wanted != NULL ? plan->wanted->owner : STR_NONE;
-}
-
-static void make_tags(const struct plan_input *input, const struct plan *plan, struct str identity,
-	struct arena *arena, struct tag ret_tags[static TAGS_OF_NEW])
-{
-	ret_tags[0] = (struct tag){TAG_CLUSTER, naming_tag_value(arena, input->settings->cluster)};
-	ret_tags[1] = (struct tag){TAG_LB, naming_tag_value(arena, input->lb)};
-	ret_tags[2] = (struct tag){TAG_RESOURCE, identity};
-	ret_tags[3] = (struct tag){TAG_OWNER, owner_of(plan)};
-}
-
-void requests_add_tags(struct params *params, const struct plan_input *input,
-	const struct plan *plan, struct str identity, struct arena *arena)
-{
-	struct tag tags[TAGS_OF_NEW];
-	int n = 0;
-	make_tags(input, plan, identity, arena, tags);
-	for (size_t i = 0; i < TAGS_OF_NEW; i++) {
-		if (str_is_empty(tags[i].value))
-			continue;
-		params_add(params, str_from(tags[i].key), "Tags.member.%d.Key", ++n);
-		params_add(params, tags[i].value, "Tags.member.%d.Value", n);
-	}
-}
-
 static void add_applied(struct params *params, struct str arn, struct str value)
 {
 	params_add(params, arn, "ResourceArns.member.1");
@@ -122,20 +85,12 @@ static void set_security_groups(struct params *params, const struct plan *plan)
 static void create_security_group(struct params *params, const struct plan_input *input,
 	const struct plan *plan, struct arena *arena)
 {
-	struct tag tags[TAGS_OF_NEW];
-	int n = 0;
+	struct str identity = naming_security_group_identity(arena, input->lb, plan->wanted->type);
 	params_add(params, plan->wanted->name, "GroupName");
 	params_add(params, STR("sluice front end"), "GroupDescription");
 	params_add(params, input->network->vpc, "VpcId");
 	params_add(params, STR("security-group"), "TagSpecification.1.ResourceType");
-	make_tags(input, plan, naming_security_group_identity(arena, input->lb, plan->wanted->type),
-		arena, tags);
-	for (size_t i = 0; i < TAGS_OF_NEW; i++) {
-		if (str_is_empty(tags[i].value))
-			continue;
-		params_add(params, str_from(tags[i].key), "TagSpecification.1.Tag.%d.Key", ++n);
-		params_add(params, tags[i].value, "TagSpecification.1.Tag.%d.Value", n);
-	}
+	requests_add_ec2_tags(params, input, plan, identity, arena);
 }
 
 /* Where the source of a permission stands. */

@@ -194,11 +194,10 @@ static struct str choose_kind(const struct subnets_wish *wish, const struct subn
 static struct str explain(const struct subnets_wish *wish, size_t found, size_t used,
 	const size_t *drops, struct arena *arena)
 {
-	struct str text =
-		wish->given.count != 0
-			? arena_printf(
-				  arena, "of %zu subnets that --subnets names", wish->given.count)
-			: arena_printf(arena, "of %zu subnets with the tag %s", found, wish->tag);
+	bool is_given = wish->given.count != 0;
+	size_t all = is_given ? wish->given.count : found;
+	struct str text = arena_printf(arena, "of %zu subnet%s %s %s", all, all == 1 ? "" : "s",
+		is_given ? "given by" : "with the tag", is_given ? "--subnets" : wish->tag);
 	text = arena_printf(arena, "%.*s %zu can be used", STR_FMT(text), used);
 	for (int i = DROP_NONE + 1; i < DROP_COUNT; i++) {
 		if (drops[i] != 0)

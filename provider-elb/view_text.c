@@ -107,7 +107,7 @@ static void print_group(
 			(unsigned long long)targets->items[i].port,
 			targets->items[i].is_elsewhere ? " (outside the VPC)" : "");
 	if (targets->count == 0)
-		print(page, "    none: requests are answered with 503\n");
+		print(page, "    no targets\n");
 }
 
 static void print_balancer(struct page *page, size_t index)

@@ -16,7 +16,10 @@ enum {
 /* A pool that something leads to. */
 struct use {
 	struct str pool;
-	size_t order; /* the first one that asks for it */
+	size_t order;  /* the first one that asks for it */
+	bool is_plain; /* a listener for plain HTTP does */
+	bool is_other; /* another one does */
+	bool is_http2;
 	struct elb_action action;
 };
 
@@ -112,25 +115,40 @@ static struct elb_group *add_group(struct wanted_builder *b, const struct pool *
 	return group;
 }
 
-static struct elb_action resolve(struct wanted_builder *b, const struct use *use)
+/* AWS sends HTTP/2 to targets only from listeners for HTTPS ("Listener protocol 'HTTP' is not supported with a target group with the protocol-version 'HTTP2'");
+ * a group that nothing leads to is not made. */
+static void resolve(struct wanted_builder *b, struct use *use)
 {
 	const struct pool *pool = b->lookup->find_pool(b->lookup->ctx, use->pool);
+	use->action = no_backend();
 	if (pool == NULL)
-		return no_backend();
+		return;
+	use->is_http2 = b->balancer->type == ELB_APPLICATION && group_settings_is_http2(pool);
+	if (use->is_http2 && use->is_plain)
+		notices_add_service(&b->notices, NOTICE_HTTP2, service_of(b, pool));
+	if (use->is_http2 && !use->is_other)
+		return;
 	const struct elb_group *group = add_group(b, pool);
-	return group != NULL ? forward(b, group->name) : no_backend();
+	if (group != NULL)
+		use->action = forward(b, group->name);
 }
 
 /* ---- pools ---- */
 
-static void push_use(struct wanted_builder *b, struct uses *uses, struct str pool)
+static void push_use(
+	struct wanted_builder *b, struct uses *uses, struct str pool, enum elb_protocol protocol)
 {
 	if (pool.len == 0)
 		return;
 	size_t order = uses->count;
 	struct use *place =
 		arena_push(b->arena, (void **)&uses->items, &uses->count, sizeof(*place));
-	*place = (struct use){.pool = pool, .order = order};
+	*place = (struct use){
+		.pool = pool,
+		.order = order,
+		.is_plain = protocol == ELB_HTTP,
+		.is_other = protocol != ELB_HTTP,
+	};
 }
 
 static int compare_pools(const void *left, const void *right)
@@ -154,27 +172,37 @@ static void sort(struct uses *uses, int (*compare)(const void *, const void *))
 		qsort(uses->items, uses->count, sizeof(*uses->items), compare);
 }
 
+/* Sorts by pool. */
+static void merge(struct uses *uses)
+{
+	size_t count = uses->count;
+	sort(uses, compare_pools);
+	uses->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct use *last = uses->count != 0 ? &uses->items[uses->count - 1] : NULL;
+		if (last == NULL || !str_eq(last->pool, uses->items[i].pool)) {
+			uses->items[uses->count++] = uses->items[i];
+			continue;
+		}
+		last->is_plain |= uses->items[i].is_plain;
+		last->is_other |= uses->items[i].is_other;
+	}
+}
+
 /* Each pool once. When there are too many, those that are asked for first have their groups: what listeners do by default, then rules in their order. */
 static void gather(struct wanted_builder *b, struct uses *uses)
 {
 	for (size_t i = 0; i < b->drafts.count; i++)
-		push_use(b, uses, b->drafts.items[i].pool);
+		push_use(b, uses, b->drafts.items[i].pool, b->drafts.items[i].listener.protocol);
 	for (size_t i = 0; i < b->drafts.count; i++) {
 		const struct draft_listener *draft = &b->drafts.items[i];
 		for (size_t k = 0; k < draft->rules.count; k++)
-			push_use(b, uses, draft->rules.items[k].pool);
+			push_use(b, uses, draft->rules.items[k].pool, draft->listener.protocol);
 	}
-	sort(uses, compare_pools);
-	size_t count = uses->count;
-	uses->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (uses->count == 0 ||
-			!str_eq(uses->items[uses->count - 1].pool, uses->items[i].pool))
-			uses->items[uses->count++] = uses->items[i];
-	}
+	merge(uses);
 	sort(uses, compare_orders);
 	for (size_t i = 0; i < uses->count; i++)
-		uses->items[i].action = resolve(b, &uses->items[i]);
+		resolve(b, &uses->items[i]);
 	sort(uses, compare_pools);
 }
 
@@ -183,14 +211,15 @@ static int compare_key(const void *key, const void *item)
 	return str_cmp(*(const struct str *)key, ((const struct use *)item)->pool);
 }
 
-static struct elb_action action_of(const struct uses *uses, struct str pool)
+static struct elb_action action_of(
+	const struct uses *uses, struct str pool, enum elb_protocol protocol)
 {
 	if (pool.len == 0)
 		return answer(STATUS_NO_RULE, STR("Not found"));
 	const struct use *use =
 		bsearch(&pool, uses->items, uses->count, sizeof(*uses->items), compare_key);
 	must(use != NULL);
-	return use->action;
+	return use->is_http2 && protocol == ELB_HTTP ? no_backend() : use->action;
 }
 
 /* ---- into the balancer ---- */
@@ -205,8 +234,8 @@ static void put_rules(struct wanted_builder *b, const struct uses *uses,
 		const struct draft_rule *from = &draft->rules.items[i];
 		struct elb_rule *rule = &listener->rules.items[i];
 		*rule = from->rule;
-		rule->action =
-			from->does_default ? listener->default_action : action_of(uses, from->pool);
+		rule->action = from->does_default ? listener->default_action
+						  : action_of(uses, from->pool, listener->protocol);
 	}
 }
 
@@ -214,7 +243,7 @@ static void put_listener(
 	struct wanted_builder *b, const struct uses *uses, struct draft_listener *draft)
 {
 	struct elb_listener *listener = &draft->listener;
-	listener->default_action = action_of(uses, draft->pool);
+	listener->default_action = action_of(uses, draft->pool, listener->protocol);
 	/* A network load balancer has no answers of its own. */
 	if (b->balancer->type == ELB_NETWORK && listener->default_action.type != ELB_FORWARD) {
 		notices_add(&b->notices, NOTICE_POOL_UNKNOWN, draft->ingress,

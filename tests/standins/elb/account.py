@@ -153,6 +153,8 @@ class Account:
         self._kinds = {"balancer": self.balancers, "listener": self.listeners, "rule": self.rules, "group": self.groups,
                        "security-group": self.security_groups, "certificate": self.certificates}
         self._uses: Counter[str] = Counter()
+        self._rules_of: dict[str, dict[str, Rule]] = {}  # by listener
+        self._balancer_of_group: dict[str, str] = {}
         for number in range(zones):
             self.add_subnet(number, tags)
         self.default_security_group = self.add_security_group("default", "default VPC security group").id
@@ -221,11 +223,10 @@ class Account:
 
     def rules_of(self, listener: str) -> list[Rule]:
         """In the order of their evaluation, the default one last."""
-        return sorted((r for r in self.rules.values() if r.listener == listener), key=lambda r: r.priority or 1 << 20)
+        return sorted(self._rules_of.get(listener, {}).values(), key=lambda r: r.priority or 1 << 20)
 
     def rules_of_balancer(self, balancer: str) -> list[Rule]:
-        listeners = {listener.arn for listener in self.listeners_of(balancer)}
-        return [rule for rule in self.rules.values() if rule.listener in listeners]
+        return [rule for listener in self.listeners_of(balancer) for rule in self._rules_of[listener.arn].values()]
 
     def groups_of(self, balancer: str, without: Iterable[str] = ()) -> set[str]:
         """ARNs of the groups that its rules name; `without`: rules that do not count."""
@@ -233,8 +234,7 @@ class Account:
         return {arn for rule in self.rules_of_balancer(balancer) if rule.arn not in left_out for arn in groups_named(rule.actions)}
 
     def balancer_of_group(self, group: str) -> str | None:
-        rule = next((r for r in self.rules.values() if group in groups_named(r.actions)), None)
-        return self.listeners[rule.listener].balancer if rule else None
+        return self._balancer_of_group.get(group)
 
     def users_of_certificate(self, arn: str) -> list[str]:
         return sorted({l.balancer for l in self.listeners.values() if l.certificate == arn or arn in l.certificates})
@@ -246,10 +246,13 @@ class Account:
     # Uses that have ended, which still count for a while
 
     def note_uses(self) -> None:
-        """After every change: remembers when the last use of a thing has ended."""
+        """After every change: who uses what, and when the last use of a thing has ended."""
         uses: Counter[str] = Counter()
+        self._balancer_of_group = {}
         for rule in self.rules.values():
-            uses.update(groups_named(rule.actions))
+            named = groups_named(rule.actions)
+            uses.update(named)
+            self._balancer_of_group.update(dict.fromkeys(named, self.listeners[rule.listener].balancer))
         for listener in self.listeners.values():
             uses.update([*listener.certificates, *([listener.certificate] if listener.certificate else [])])
         for balancer in self.balancers.values():
@@ -289,10 +292,14 @@ class Account:
         latest = {arn: next((tags for when, tags in reversed(history) if when <= until), None) for arn, history in self._history.items()}
         return {arn: tags for arn, tags in latest.items() if tags}
 
-    # Removing
+    # Rules and what goes with them
+
+    def add_rule(self, rule: Rule, tags: dict[str, str]) -> None:
+        self.rules[rule.arn] = self._rules_of.setdefault(rule.listener, {})[rule.arn] = rule
+        self.tag(rule.arn, tags)
 
     def remove_rule(self, rule: Rule) -> None:
-        del self.rules[rule.arn]
+        del self.rules[rule.arn], self._rules_of[rule.listener][rule.arn]
         self.untag(rule.arn)
 
     def remove_listener(self, listener: Listener) -> None:

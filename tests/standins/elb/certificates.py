@@ -144,7 +144,8 @@ class Certificates:
                 "Subject": leaf.subject.rfc4514_string(), "Issuer": (issuer or [leaf.issuer.rfc4514_string()])[0],
                 "ImportedAt": self.account.clock.date(), "Status": "ISSUED", "NotBefore": leaf.not_valid_before.replace(tzinfo=utc),
                 "NotAfter": leaf.not_valid_after.replace(tzinfo=utc), "KeyAlgorithm": _algorithm(leaf.public_key()),
-                "SignatureAlgorithm": "SHA256WITHRSA" if isinstance(leaf.public_key(), rsa.RSAPublicKey) else "SHA256WITHECDSA", "Type": "IMPORTED", "RenewalEligibility": "INELIGIBLE"}
+                "SignatureAlgorithm": "SHA256WITHRSA" if isinstance(leaf.public_key(), rsa.RSAPublicKey) else "SHA256WITHECDSA",
+                "Type": "IMPORTED", "RenewalEligibility": "INELIGIBLE"}
 
     @staticmethod
     def _check_again(old: Certificate, details: dict[str, Any], usages: tuple[Any, ...]) -> None:
@@ -165,7 +166,10 @@ class Certificates:
         found = [c for c in self.account.seen("certificate") if c.details["KeyAlgorithm"] in kinds and (not statuses or "ISSUED" in statuses)]
         size = min(p.get("MaxItems", 1000), self.account.settings.page_max)
         shown, following = page(found, p.get("NextToken"), size, _wrong)
-        return {"CertificateSummaryList": [{"CertificateArn": c.arn, "DomainName": c.details["DomainName"]} for c in shown], "NextToken": following}
+        told = ("DomainName", "Status", "Type", "KeyAlgorithm", "RenewalEligibility", "NotBefore", "NotAfter", "ImportedAt")
+        return {"CertificateSummaryList": [
+            {"CertificateArn": c.arn, "SubjectAlternativeNameSummaries": c.details["SubjectAlternativeNames"][:100],
+             "InUse": bool(self.account.users_of_certificate(c.arn)), **{key: c.details[key] for key in told}} for c in shown], "NextToken": following}
 
     def delete_certificate(self, p: dict[str, Any]) -> dict[str, Any]:
         certificate = self._find(p["CertificateArn"])

@@ -209,8 +209,11 @@ class Groups:
             return
         counted = self.account.groups_of(balancer) | (groups or set())
         number = sum(t.draining_since is None for arn in counted for t in self.account.groups[arn].targets.values())
-        kind = self.account.balancers[balancer].type
-        if number + new > self.account.settings.quotas[f"targets-per-{kind}-load-balancer"]:
+        found, quotas = self.account.balancers[balancer], self.account.settings.quotas
+        limit = quotas[f"targets-per-{found.type}-load-balancer"]
+        if not found.is_alb and found.attributes["load_balancing.cross_zone.enabled"] == "true":
+            limit = min(limit, quotas["targets-per-availability-zone-per-network-load-balancer"])
+        if number + new > limit:
             raise ApiError("TooManyTargets", f"The maximum number of targets has been reached for the load balancer '{balancer}'")
 
     def deregister_targets(self, p: dict[str, Any]) -> dict[str, Any]:

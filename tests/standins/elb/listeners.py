@@ -80,7 +80,8 @@ class Listeners:
         rule = Rule(arn.replace(":listener/", ":listener-rule/") + f"/{self.account.new_id()}", self.account.clock.date(), arn, None, [], actions)
         listener = Listener(arn, self.account.clock.date(), balancer.arn, p["Protocol"], p["Port"], policy, certificate, alpn, tags,
                             attributes.defaults(attributes.LISTENER[balancer.type]), rule.arn)
-        self.account.listeners[arn], self.account.rules[rule.arn] = listener, rule
+        self.account.listeners[arn] = listener
+        self.account.add_rule(rule, {})
         self.account.created("listener", listener)
         self.account.tag(arn, tags)
         return {"Listeners": [self._answer(listener)]}
@@ -221,9 +222,8 @@ class Listeners:
         actions = self.actions.checked(balancer, listener.protocol, p["Actions"], None)
         arn = listener.arn.replace(":listener/", ":listener-rule/") + f"/{self.account.new_id()}"
         rule = Rule(arn, self.account.clock.date(), listener.arn, p["Priority"], wanted, actions, transforms)
-        self.account.rules[arn] = rule
+        self.account.add_rule(rule, tags)
         self.account.created("rule", rule)
-        self.account.tag(arn, tags)
         return {"Rules": [self._answer_rule(rule)]}
 
     def modify_rule(self, p: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import secrets
-import socket
 import urllib.parse
 from typing import Any
 
@@ -24,6 +24,7 @@ from .groups import Groups
 _HOP = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 _ACTIVE = ("active", "active_impaired")
 TARGET_TIMEOUT_S = 60.0
+AT_ONCE_S = 0.01  # 0 would be for ever
 
 
 class Port:
@@ -86,7 +87,7 @@ class Router:
         for port in self.ports.values():
             port.server.close()
             if port.web_server is not None:
-                await port.web_server.shutdown(0)
+                await port.web_server.shutdown(AT_ONCE_S)
         self.ports.clear()
         for task in list(self._closing):
             task.cancel()
@@ -125,12 +126,13 @@ class Router:
         turn = self._turns[group.arn] = self._turns.get(group.arn, -1) + 1
         return usable[turn % len(usable)]
 
-    def _address(self, target: Target) -> tuple[str, int]:
+    def _address(self, target: Target) -> tuple[str, int] | None:
+        """None: nothing on this machine is said to be there, and no other one is asked."""
         place = self.reach.get(f"{target.id}:{target.port}")
-        if place is None:
-            return target.id, target.port
-        host, _, port = place.rpartition(":")
-        return host, int(port)
+        if place is not None:
+            host, _, port = place.rpartition(":")
+            return host, int(port)
+        return (target.id, target.port) if ipaddress.ip_address(target.id).is_loopback else None
 
     # HTTP
 
@@ -182,7 +184,10 @@ class Router:
     async def _forward(self, request: web.BaseRequest, asked: conditions.Request, rule: Rule, listener: Listener, target: Target,
                        about: dict[str, str]) -> web.StreamResponse:
         host, path = conditions.transformed(rule.transforms, asked) if rule.transforms else (request.headers["Host"], asked.target)
-        address, port = self._address(target)
+        place = self._address(target)
+        if place is None:
+            return web.Response(status=504, headers={**about, "X-Standin-Target": f"{target.id}:{target.port}"})
+        address, port = place
         headers = CIMultiDict((k, v) for k, v in request.headers.items() if k.lower() not in _HOP)
         before = headers.get("X-Forwarded-For")
         headers["X-Forwarded-For"] = f"{before}, {asked.source}" if before else asked.source
@@ -194,11 +199,11 @@ class Router:
             # A connection for each request: one that its target closes just then would be an error that no ALB makes.
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0), timeout=timeout, auto_decompress=False,
                                                   skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"))
-        place = f"[{address}]" if ":" in address else address
+        shown = f"[{address}]" if ":" in address else address
         response: web.StreamResponse | None = None
         try:
             body = request.content if request.can_read_body else None
-            async with self._session.request(request.method, URL(f"http://{place}:{port}{path}", encoded=True), headers=headers, data=body,
+            async with self._session.request(request.method, URL(f"http://{shown}:{port}{path}", encoded=True), headers=headers, data=body,
                                              allow_redirects=False) as got:
                 response = web.StreamResponse(status=got.status, reason=got.reason)
                 response.headers.extend((k, v) for k, v in got.headers.items() if k.lower() not in _HOP)
@@ -227,12 +232,13 @@ class Router:
             rule = self.account.rules[listener.default_rule] if listener else None
             group = self._group(rule) if rule else None
             target = self._target(group) if group else None
-            if rule is None or target is None:
+            place = self._address(target) if target else None
+            if rule is None or place is None:
                 writer.transport.abort()
                 return
             self.requests[rule.arn] = self.requests.get(rule.arn, 0) + 1
             try:
-                back_reader, back_writer = await asyncio.open_connection(*self._address(target), family=socket.AF_UNSPEC)
+                back_reader, back_writer = await asyncio.open_connection(*place)
             except OSError:
                 writer.transport.abort()
                 return

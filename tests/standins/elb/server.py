@@ -23,10 +23,10 @@ from .errors import ApiError
 from .faults import Fault, Faults, Rates
 from .groups import Groups
 from .identity import Identity
-from .journal import Entry, Journal, shown
+from .journal import READS, Entry, Journal, shown
 from .listeners import Listeners
 from .network import Network
-from .router import Router
+from .router import AT_ONCE_S, Router
 from .settings import Settings
 from .signature import scope_of, verify
 from .wire import NAMES, SERVICES, Service
@@ -90,7 +90,7 @@ class Standin:
         """Connections are refused, and those that are open end."""
         if self._socket is not None and self._server is not None:
             self._socket.close()
-            await self._server.shutdown(0)
+            await self._server.shutdown(AT_ONCE_S)
             self._socket = None
 
     async def stop(self) -> None:
@@ -109,8 +109,7 @@ class Standin:
                 self.failures.append(traceback.format_exc())
 
     async def changed(self) -> None:
-        """After calls and commands: what follows from them."""
-        self.account.note_uses()
+        """After calls and commands, and as time goes by: what follows from them."""
         for balancer in self.account.balancers.values():
             self.balancers.advance(balancer)
         await self.router.sync()
@@ -174,15 +173,15 @@ class Standin:
                 return await self._truncated(request, text)
         except ApiError as problem:
             problem = self._spelled(service, problem)
-            if entry is not None:
-                entry.status, entry.outcome, entry.message = problem.status, problem.code, problem.message
+            entry = entry or self.journal.begin(service.name, action)
+            entry.status, entry.outcome, entry.message = problem.status, problem.code, problem.message
             content_type, text = service.error(problem, request_id)
-            return web.Response(status=problem.status, body=text, content_type=content_type)
+            return web.Response(status=problem.status, body=text, content_type=content_type, headers={"x-amzn-RequestId": request_id})
         finally:
             if entry is not None:
                 entry.ended = self.account.clock.now()
             await self.changed()
-        return web.Response(body=text, content_type=content_type)
+        return web.Response(body=text, content_type=content_type, headers={"x-amzn-RequestId": request_id})
 
     def _addressed(self, request: web.BaseRequest, body: bytes) -> tuple[Service, str, Any]:
         """The service by the scope of the signature, or by the action of an unsigned call to STS; and what is called."""
@@ -223,7 +222,8 @@ class Standin:
         if handler is None:
             raise ApiError("InvalidAction", f"{action} is not simulated")
         result = getattr(handler, name)(params)
-        self.account.note_uses()
+        if not action.startswith(READS):
+            self.account.note_uses()
         return result
 
     @staticmethod

@@ -12,12 +12,14 @@ QUOTAS = {
     "rules-per-application-load-balancer": 100, "certificates-per-application-load-balancer": 25,
     "certificates-per-network-load-balancer": 25, "target-groups-per-application-load-balancer": 100,
     "target-groups-per-action-on-application-load-balancer": 5, "target-groups-per-action-on-network-load-balancer": 1,
-    "targets-per-application-load-balancer": 1000, "targets-per-network-load-balancer": 3000, "targets-per-target-group": 1000,
+    "targets-per-application-load-balancer": 1000, "targets-per-network-load-balancer": 3000,
+    "targets-per-availability-zone-per-network-load-balancer": 500, "targets-per-target-group": 1000,
     "condition-values-per-alb-rule": 5, "condition-wildcards-per-alb-rule": 5,
-    # These are not told by DescribeAccountLimits of ELB.
+    # DescribeAccountLimits tells none of these, nor of certificates.
     "imported-certificates": 2500, "security-groups": 2500, "rules-per-security-group": 60,
 }
-NOT_TOLD = ("targets-per-target-group", "imported-certificates", "security-groups", "rules-per-security-group")
+NOT_TOLD = ("certificates-per-application-load-balancer", "certificates-per-network-load-balancer", "targets-per-target-group", "imported-certificates",
+            "security-groups", "rules-per-security-group")
 KINDS = ("balancer", "listener", "rule", "group", "security-group", "certificate")
 
 

@@ -134,7 +134,7 @@ class Service:
         """Content type and body."""
         shape = self.operation(action).output_shape
         if self.is_json:
-            return "application/x-amz-json-1.1", json.dumps(_to_json(shape, result, action) if shape else {}).encode()
+            return "application/x-amz-json-1.1", json.dumps(_to_json(shape, result, action)).encode() if shape else b""
         inner = self._xml_members(shape, result, action) if shape else ""
         if self.protocol == "ec2":
             text = f'<{action}Response xmlns="{self.namespace}"><requestId>{request_id}</requestId>{inner}</{action}Response>'

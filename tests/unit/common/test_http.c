@@ -234,6 +234,22 @@ static void hides_credentials_in_what_a_refusal_repeats(void **state)
 	secret_fini(&password);
 }
 
+static void hides_the_tokens_of_aws_as_well(void **state)
+{
+	(void)state;
+	static const char *const headers[] = {"X-Amz-Security-Token: IQoJb3Jp//abc",
+		"X-aws-ec2-metadata-token: AQAE==", "Authorization: plain-token", NULL};
+	struct http_call call = call_of(&got, PORT_HTTP, "/refuse/403");
+	call.headers = headers;
+	run(&call);
+	assert_int_equal(buf_append(&got.text, "", 1), 0);
+	const char *text = (const char *)buf_data(&got.text);
+	assert_non_null(strstr(text, "*****"));
+	assert_null(strstr(text, "IQoJb3Jp"));
+	assert_null(strstr(text, "AQAE"));
+	assert_null(strstr(text, "plain"));
+}
+
 /* A line break in a header or a token would begin a header, or a request, of whoever wrote it. */
 static void refuses_calls_that_make_no_request(void **state)
 {
@@ -503,6 +519,7 @@ int main(void)
 		cmocka_unit_test(sends_bodies_of_every_size),
 		cmocka_unit_test(sends_credentials),
 		cmocka_unit_test(hides_credentials_in_what_a_refusal_repeats),
+		cmocka_unit_test(hides_the_tokens_of_aws_as_well),
 		cmocka_unit_test(refuses_calls_that_make_no_request),
 		cmocka_unit_test(names_every_failure),
 		cmocka_unit_test(names_failures_to_connect),

@@ -38,10 +38,11 @@ struct world {
 	char journal[8192]; /* "create-rule a.example/x 15499; " */
 	unsigned made;      /* numbers ARNs */
 	unsigned steps;
-	bool is_starved;                    /* targets are not registered */
-	bool is_sick;                       /* targets do not get healthy */
-	bool is_stubborn;                   /* deleted balancers do not disappear */
-	void (*check)(struct world *world); /* after each step; NULL: none */
+	bool is_starved;                               /* targets are not registered */
+	bool is_sick;                                  /* targets do not get healthy */
+	bool is_stubborn;                              /* deleted balancers do not disappear */
+	void (*check_step)(const struct world *world); /* before each step; NULL: none */
+	void (*check)(const struct world *world);      /* after it */
 };
 
 static inline void *world_new(struct world *world, size_t count, size_t size)
@@ -190,7 +191,7 @@ static inline struct wanted_balancer *world_want_balancer(
 	balancer->groups.items = world_new(world, WORLD_PARTS_MAX, sizeof(struct elb_group));
 	balancer->listeners.items = world_new(world, 4, sizeof(struct elb_listener));
 	while (!str_is_empty(text))
-		world_listener(world, balancer, world_part(&text, ';'));
+		world_listener(world, balancer, str_trim(world_part(&text, ';')));
 	world->wanted.count = which + 1;
 	return balancer;
 }
@@ -409,6 +410,8 @@ static inline bool world_step(struct world *world)
 	world_note_step(world);
 	if (world->plan.step == PLAN_FORGET)
 		return false;
+	if (world->check_step != NULL)
+		world->check_step(world);
 	world_take_step(world);
 	if (world->check != NULL)
 		world->check(world);

@@ -11,7 +11,7 @@ static const struct elb_group *group_of(struct fixture *f, enum elb_type type)
 	f->lb.listeners.count = 0;
 	f->host_count = 0;
 	f->lb.default_pool = STR("p");
-	fixture_listen(f, type == ELB_APPLICATION ? LISTENER_HTTP : LISTENER_TCP, 80)->pool =
+	fixture_listen(f, type == ELB_APPLICATION ? LISTENER_HTTPS : LISTENER_TCP, 443)->pool =
 		STR("p");
 	fixture_make(f);
 	assert_int_equal(f->wanted.count, 1);

@@ -203,7 +203,7 @@ static const struct row rows[] = {
 		.in = {SUBNET(2, b, 100, .is_others = true), SUBNET(1, a, 1)},
 		.given = 2,
 		.want = "subnet-1 subnet-2",
-		.want_reason = "of 2 subnets that --subnets names 2 can be used"},
+		.want_reason = "of 2 subnets given by --subnets 2 can be used"},
 	{.name = "given ones in one zone",
 		.in = {SUBNET(1, a, 100), SUBNET(2, a, 100)},
 		.given = 2,

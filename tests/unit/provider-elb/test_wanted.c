@@ -477,6 +477,30 @@ static void certificates_that_have_to_be_checked_close_the_rule(void **fixture)
 	}
 }
 
+/* AWS: "Listener protocol 'HTTP' is not supported with a target group with the protocol-version 'HTTP2'". */
+static void http2_is_spoken_to_targets_behind_tls_only(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct listener *https = fixture_listen(f, LISTENER_HTTPS, 443);
+	fixture_listen(f, LISTENER_HTTP, 80);
+	fixture_rule(f, "", PATH_PREFIX, "/a", "p");
+	fixture_rule(f, "", PATH_PREFIX, "/b", "q");
+	f->lb.default_pool = STR("p");
+	fixture_pool(f, "p")->protocol = POOL_H2C;
+	assert_string_equal(fixture_rules(f), "80 HTTP: p=/a|/a/*>503; p=/b|/b/*>q; >503\n"
+					      "443 HTTPS: p=/a|/a/*>p; p=/b|/b/*>q; >p\n");
+	assert_string_equal(fixture_notices(f), "Http2NeedsTls@default/p: default/p");
+	/* No group without anything that leads to it. */
+	https->protocol = LISTENER_HTTP;
+	assert_string_equal(fixture_rules(f), "80 HTTP: p=/a|/a/*>503; p=/b|/b/*>q; >503\n"
+					      "443 HTTP: p=/a|/a/*>503; p=/b|/b/*>q; >503\n");
+	assert_int_equal(f->wanted.balancers[0].groups.count, 1);
+	f->lb.listeners.count = 1;
+	https->protocol = LISTENER_HTTPS;
+	fixture_make(f);
+	assert_string_equal(fixture_notices(f), "");
+}
+
 /* ---- the rest ---- */
 
 static void wishes_that_mean_nothing_to_aws_are_told(void **fixture)
@@ -584,6 +608,7 @@ int main(void)
 		RUN(requests_without_a_backend_are_answered),
 		RUN(pools_share_one_group_and_the_first_ones_have_room),
 		RUN(certificates_that_have_to_be_checked_close_the_rule),
+		RUN(http2_is_spoken_to_targets_behind_tls_only),
 		RUN(wishes_that_mean_nothing_to_aws_are_told),
 		RUN(the_digest_tells_what_is_applied),
 	};

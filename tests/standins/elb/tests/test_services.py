@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import subprocess
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 import botocore
@@ -172,6 +174,20 @@ def test_signatures(shared_aws: Aws, service: str, action: str, wanted: tuple[st
     wrong_secret, wrong_key = Caller(shared_aws, secret="nonsense"), Caller(shared_aws, access="AKIANOBODY")
     assert code(getattr(getattr(wrong_secret, service), action)) == wanted[0]
     assert code(getattr(getattr(wrong_key, service), action)) == wanted[1]
+
+
+def test_curl_signs(aws: Aws, tmp_path: Path) -> None:
+    """libcurl, which the provider signs with."""
+    environment = aws.environment("session")
+    form = ["--data", "Action=DescribeLoadBalancers&PageSize=400&Version=2015-12-01"]
+    acm = ["-H", "Content-Type: application/x-amz-json-1.1", "-H", "X-Amz-Target: CertificateManager.ListCertificates", "--data", "{}"]
+    ec2 = ["--data", "Action=DescribeVpcs&Filter.1.Name=vpc-id&Filter.1.Value.1=%2A&Version=2016-11-15"]
+    for service, more, wanted in (("elasticloadbalancing", form, "200"), ("ec2", ec2, "200"), ("acm", acm, "200"), ("acm", form, "400"), ("s3", form, "403")):
+        (tmp_path / "options").write_text(f'user = "{environment["AWS_ACCESS_KEY_ID"]}:{environment["AWS_SECRET_ACCESS_KEY"]}"\n')
+        command = ["curl", "-s", "-o", tmp_path / "answer", "-w", "%{http_code}", "-K", tmp_path / "options", "--aws-sigv4", f"aws:amz:{aws.region}:{service}",
+                   "-H", f"X-Amz-Security-Token: {environment['AWS_SESSION_TOKEN']}", *more, aws.url + "/"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        assert done.stdout == wanted, (service, (tmp_path / "answer").read_text())
 
 
 def test_clock(aws: Aws, caller: Caller) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -99,3 +100,23 @@ def test_api_down(aws: Aws, caller: Caller) -> None:
         caller.elb.describe_load_balancers()
     aws.control("api", state="up")
     assert code(caller.elb.describe_load_balancers) == "ok"
+
+
+def test_end_with_calls_held() -> None:
+    aws = Aws()
+    aws.fault("hang", action="CreateTargetGroup")
+    caller = Caller(aws)
+
+    def call() -> None:
+        with contextlib.suppress(botocore.exceptions.HTTPClientError):
+            caller.group()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not aws.calls() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    begin = time.monotonic()
+    aws.stop()
+    thread.join(10)
+    assert time.monotonic() - begin < 10
