@@ -26,11 +26,31 @@ static const struct plan_network *find_network(struct balancer *balancer)
 	return &balancer->network;
 }
 
+/* Since when one of them has failed for good, as AWS says. */
+static void note_failed_balancers(struct balancer *balancer, double now)
+{
+	struct observed_balancer **all = NULL;
+	bool has_failed = false;
+	struct arena arena;
+	arena_init(&arena);
+	size_t count = observed_balancers_of(
+		balancer->context->observed, str_from(balancer->lb), &arena, &all);
+	for (size_t i = 0; i < count; i++)
+		has_failed = has_failed || all[i]->state == ELB_FAILED;
+	if (!has_failed)
+		balancer->failed_since = 0;
+	else if (balancer->failed_since == 0)
+		balancer->failed_since = now;
+	arena_fini(&arena);
+}
+
 static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 {
 	const struct balancer_context *context = balancer->context;
 	double now = clock_monotonic_s();
 	bool is_early = balancer->object == NULL && now < balancer->remove_from;
+	note_failed_balancers(balancer, now);
+	held_expire(balancer->held, now);
 	*ret_input = (struct plan_input){
 		.object = balancer->object != NULL ? &balancer->decoded : NULL,
 		.wanted = balancer->has_wanted ? &balancer->wanted : NULL,
@@ -45,6 +65,8 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 		.rules_given_up = balancer->rules_given_up,
 		.settled_since = balancer->settled_since,
 		.is_sweep = balancer->is_sweep,
+		.failed_since = balancer->failed_since,
+		.held = held_subjects(balancer->held),
 	};
 }
 
@@ -72,6 +94,8 @@ static bool is_call(enum plan_step step)
 
 static void note_settled(struct balancer *balancer)
 {
+	if (balancer->plan.is_settled)
+		balancer->is_sweep = false;
 	bool is_settled = balancer->plan.is_settled && balancer->has_wanted &&
 			  balancer->failure.outcome == AWS_OK;
 	for (size_t i = 0; is_settled && i < balancer->sync_count; i++)
@@ -151,12 +175,17 @@ static void mark_seen(struct balancer *balancer)
 static void drop_content(struct balancer *balancer)
 {
 	struct observed_balancer **all = NULL;
+	struct observed_security_group **groups = NULL;
 	struct arena arena;
 	arena_init(&arena);
 	size_t count = observed_balancers_of(
 		balancer->context->observed, str_from(balancer->lb), &arena, &all);
 	for (size_t i = 0; i < count; i++)
 		observed_drop_content(all[i]);
+	count = observed_security_groups_of(
+		balancer->context->observed, str_from(balancer->lb), &arena, &groups);
+	for (size_t i = 0; i < count; i++)
+		groups[i]->has_permissions = false;
 	arena_fini(&arena);
 }
 
@@ -230,8 +259,6 @@ static void on_read(void *ctx, const struct client_answer *answer)
 	struct balancer *balancer = ctx;
 	content_reader_free(balancer->reader);
 	balancer->reader = NULL;
-	if (answer->outcome == AWS_OK)
-		balancer->is_sweep = false;
 	note_answer(balancer, answer);
 	drive(balancer);
 }
@@ -335,11 +362,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- what is wanted ---- */
 
-void balancer_doubt(struct balancer *balancer)
+void balancer_recheck(struct balancer *balancer)
 {
 	drop_content(balancer);
 	for (size_t i = 0; i < balancer->sync_count; i++)
-		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
+		target_sync_recheck(balancer->syncs[i], RANK_SWEEP);
 }
 
 void balancer_want(struct balancer *balancer, struct object *object)
@@ -381,8 +408,7 @@ bool balancer_sweep(struct balancer *balancer)
 	if (is_busy(balancer) || balancer->object == NULL || !balancer->is_settled)
 		return false;
 	balancer->is_sweep = true;
-	for (size_t i = 0; i < balancer->sync_count; i++)
-		target_sync_doubt(balancer->syncs[i], RANK_SWEEP);
+	balancer_recheck(balancer);
 	drive(balancer);
 	return true;
 }
@@ -398,6 +424,7 @@ struct balancer *balancer_new(const struct balancer_context *context, struct str
 	arena_init(&balancer->step_arena);
 	ev_init(&balancer->timer, on_timer);
 	balancer->timer.data = balancer;
+	balancer->held = held_new();
 	call_init(&balancer->call, context->calls, on_turn, on_answer, balancer);
 	return balancer;
 }
@@ -412,6 +439,7 @@ void balancer_free(struct balancer *balancer)
 	balancer_forget_wanted(balancer);
 	arena_fini(&balancer->arena);
 	arena_fini(&balancer->step_arena);
+	held_free(balancer->held);
 	free(balancer->failure.text);
 	free(balancer->lb);
 	free(balancer);

@@ -30,7 +30,7 @@ struct balancer_context {
 	void *ctx;
 };
 
-/* `lb` is the id of the load-balancer object, copied. Does nothing yet. */
+/* `lb` is the value of TAG_LB, copied: the id of the load-balancer object, as a tag may hold it. Does nothing yet. */
 struct balancer *balancer_new(const struct balancer_context *context, struct str lb);
 void balancer_free(struct balancer *balancer);
 struct str balancer_id(const struct balancer *balancer);
@@ -46,7 +46,7 @@ void balancer_wake(struct balancer *balancer);
 /* Reads everything of it again, and compares. False: it is at work anyway. */
 bool balancer_sweep(struct balancer *balancer);
 /* Another replica may have written until now. */
-void balancer_doubt(struct balancer *balancer);
+void balancer_recheck(struct balancer *balancer);
 /* Tells the translator: something that its status shows may have changed. */
 void balancer_tell(struct balancer *balancer);
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);

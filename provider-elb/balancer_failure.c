@@ -14,6 +14,21 @@ static const double REFUSED_S = 300;
 static const double RETRY_FIRST_S = 1;
 static const double RETRY_CAP_S = 60;
 
+/* Refused by itself: the rest goes on without it. False: nothing can. */
+static bool hold(struct balancer *balancer, const struct client_answer *answer)
+{
+	struct str subject = plan_subject(&balancer->plan);
+	bool is_refused = answer->outcome == AWS_REFUSED || answer->outcome == AWS_DENIED ||
+			  answer->outcome == AWS_QUOTA;
+	if (!is_refused || subject.len == 0 ||
+		balancer->losses != inventory_losses(balancer->context->inventory))
+		return false;
+	log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->lb),
+		LOG_TEXT("reason", answer->message));
+	return held_add(balancer->held, subject, answer->message,
+		clock_monotonic_s() + REFUSED_S * (1 + backoff_random() / 10));
+}
+
 /* Whether it goes away by itself in a moment, usually. */
 static bool is_settling(const struct failure *failure)
 {
@@ -23,7 +38,7 @@ static bool is_settling(const struct failure *failure)
 }
 
 /* What we believe of it may be wrong: it is read again before the next write. */
-static void doubt(struct balancer *balancer, const struct client_answer *answer)
+static void recheck(struct balancer *balancer, const struct client_answer *answer)
 {
 	const struct plan *plan = &balancer->plan;
 	bool is_off = answer->outcome == AWS_NOT_FOUND || answer->outcome == AWS_EXISTS;
@@ -64,7 +79,7 @@ void balancer_note_failure(
 	/* The queue slows down, or waits, by itself. */
 	if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
 		if (answer->is_unknown)
-			doubt(balancer, answer);
+			recheck(balancer, answer);
 		return;
 	}
 	/* No room for all rules: the least preferred ones are given up, and the others served. */
@@ -72,6 +87,10 @@ void balancer_note_failure(
 		balancer->rules_given_up++;
 		return;
 	}
+	if (balancer->plan.step == PLAN_CREATE_BALANCER)
+		network_refresh(balancer->context->network);
+	if (hold(balancer, answer))
+		return;
 	if (failure->outcome != answer->outcome) {
 		backoff_init(&failure->backoff, RETRY_FIRST_S, RETRY_CAP_S);
 		failure->since = clock_monotonic_s();
@@ -79,7 +98,7 @@ void balancer_note_failure(
 	failure->outcome = answer->outcome;
 	free(failure->text);
 	failure->text = str_dup(answer->message);
-	doubt(balancer, answer);
+	recheck(balancer, answer);
 	if (!is_settling(failure))
 		log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->lb),
 			LOG_TEXT("reason", answer->message));
@@ -98,11 +117,14 @@ void balancer_note_success(struct balancer *balancer)
 const char *balancer_failure_text(const struct balancer *balancer)
 {
 	const struct failure *failure = &balancer->failure;
-	return failure->outcome != AWS_OK && !is_settling(failure) ? failure->text : NULL;
+	if (failure->outcome != AWS_OK && !is_settling(failure))
+		return failure->text;
+	return held_reason(balancer->held);
 }
 
 void balancer_forgive(struct balancer *balancer)
 {
 	balancer->rules_given_up = 0;
+	held_clear(balancer->held);
 	balancer->is_backing_off = false;
 }

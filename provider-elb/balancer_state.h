@@ -8,6 +8,7 @@
 #include "common/backoff.h"
 #include "provider-elb/balancer.h"
 #include "provider-elb/content_reader.h"
+#include "provider-elb/held.h"
 #include "provider-elb/target_sync.h"
 
 /* What failed, and when it is tried again. */
@@ -20,7 +21,7 @@ struct failure {
 
 struct balancer {
 	const struct balancer_context *context;
-	char *lb;
+	char *lb;              /* value of TAG_LB */
 	struct object *object; /* NULL: not wanted any more */
 	double remove_from;    /* clock_monotonic_s(); with no object */
 
@@ -42,6 +43,8 @@ struct balancer {
 	uint64_t losses;  /* inventory_losses() when the call was sent */
 	ev_timer timer;
 	struct failure failure;
+	struct held *held;   /* what AWS refuses, and the rest goes on without */
+	double failed_since; /* one of its balancers has failed in AWS; 0: none has */
 	bool is_backing_off; /* the timer is that of the next try */
 	size_t rules_given_up;
 	double settled_since; /* 0: it is not */

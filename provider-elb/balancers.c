@@ -40,6 +40,16 @@ static struct balancer *get(struct balancers *balancers, struct str lb)
 	return balancer;
 }
 
+/* Its key is the value of TAG_LB, as AWS has it: ids may be longer. */
+static struct balancer *get_of(struct balancers *balancers, const struct object *object)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct balancer *balancer = get(balancers, naming_tag_value(&arena, object_id(object)));
+	arena_fini(&arena);
+	return balancer;
+}
+
 static void on_gone(void *ctx, struct balancer *balancer)
 {
 	struct balancers *balancers = ctx;
@@ -65,7 +75,7 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 	}
 	for (size_t i = 0; i < commit->touched_count; i++) {
 		struct object *object = commit->touched[i];
-		struct balancer *balancer = get(balancers, object_id(object));
+		struct balancer *balancer = get_of(balancers, object);
 		object_set_user(object, balancer);
 		balancer_want(balancer, object);
 	}
@@ -164,11 +174,11 @@ void balancers_tell_statuses(struct balancers *balancers)
 		balancer_tell(balancer);
 }
 
-void balancers_doubt(struct balancers *balancers)
+void balancers_recheck(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
 		balancer = sorted_next(&balancers->all, balancer))
-		balancer_doubt(balancer);
+		balancer_recheck(balancer);
 }
 
 /* ---- the sweep ---- */

@@ -24,7 +24,7 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 /* The next one is read in full. */
 void balancers_sweep_next(struct balancers *balancers);
 /* Another replica may have written until now: nothing that was read before counts. */
-void balancers_doubt(struct balancers *balancers);
+void balancers_recheck(struct balancers *balancers);
 /* An outage began or ended. */
 void balancers_tell_statuses(struct balancers *balancers);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,

@@ -81,6 +81,8 @@ static void on_credentials(void *ctx, const char *problem)
 		log_event(&EV_CREDENTIALS_MISSING, LOG_STR("reason", problem));
 	else
 		log_event(&EV_CREDENTIALS, LOG_STR("source", credentials_source(c->credentials)));
+	if (problem == NULL)
+		call_queue_retry_now(c->calls.queue);
 	check_ready(c);
 }
 
@@ -195,7 +197,7 @@ static void on_lead(void *ctx, bool may_act)
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
-	balancers_doubt(c->balancers);
+	balancers_recheck(c->balancers);
 	inventory_list_now(c->inventory);
 }
 

@@ -244,7 +244,7 @@ void target_sync_wake(struct target_sync *sync)
 	step(sync);
 }
 
-void target_sync_doubt(struct target_sync *sync, enum call_rank rank)
+void target_sync_recheck(struct target_sync *sync, enum call_rank rank)
 {
 	struct observed_group *group = find(sync);
 	sync->read_rank = rank;

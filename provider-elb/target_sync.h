@@ -30,7 +30,7 @@ void target_sync_set(struct target_sync *sync, const struct elb_target_list *tar
 /* The group was made, found or read, or has gone: goes on. */
 void target_sync_wake(struct target_sync *sync);
 /* Somebody else may have changed them: they are read again. */
-void target_sync_doubt(struct target_sync *sync, enum call_rank rank);
+void target_sync_recheck(struct target_sync *sync, enum call_rank rank);
 /* All that is wanted is registered, and nothing else, as far as is known. */
 bool target_sync_is_settled(const struct target_sync *sync);
 /* Why it does not get on, for people; NULL: it does. */

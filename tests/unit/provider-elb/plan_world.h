@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "provider-elb/answers.h"
+#include "provider-elb/compare.h"
 #include "provider-elb/content.h"
 #include "provider-elb/observed_texts.h"
 #include "provider-elb/naming.h"

@@ -284,7 +284,7 @@ static void the_family_is_that_of_most_endpoints(void **fixture)
 	};
 	struct fixture *f = *fixture;
 	struct pool *pool = fixture_pool(f, "p");
-	struct pool_endpoint endpoints[8];
+	static struct pool_endpoint endpoints[8]; /* the pool keeps them */
 	pool->endpoints.items = endpoints;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		pool->endpoints.count = 0;
