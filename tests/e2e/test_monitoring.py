@@ -21,6 +21,7 @@ from lib.proxy_line import ProxyLine
 from lib.served import Served
 from lib.wait import wait_for
 from lib.admin import look, wait_ready
+from standins.elb.client import Aws
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "examples/monitoring"
@@ -33,7 +34,6 @@ CATALOGUES = {
     "provider-haproxy": (*COMMON, "provider-common", "provider-proxy"),
     "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
-NOWHERE = {"SLUICE_ADMIN_ADDRESS": "127.0.0.1:0", "AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
 METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
 NAME = re.compile(r"\b(?:sluice|process)_\w+")
 
@@ -65,9 +65,25 @@ def families(text: str) -> dict[str, str]:
     return dict(line.split()[2:4] for line in text.splitlines() if line.startswith("# TYPE "))
 
 
+@contextlib.contextmanager
+def aws_line(line: Line):
+    """provider-elb with a watcher and a translator of its own; its port."""
+    folder = line.folder / "aws"
+    folder.mkdir()
+    with Aws() as aws, contextlib.ExitStack() as started:
+        for program, arguments, environment in (
+                ("translator", [], {}),
+                ("watcher", ["--kubeconfig", str(line.kube.controller_kubeconfig), "--ingress-class", "aws"], {}),
+                ("provider-elb", ["--cluster-name", "test", "--vpc-id", aws.vpc], aws.environment() | {"SLUICE_ADMIN_ADDRESS": "127.0.0.1:0"})):
+            daemon = Daemon(build_folder() / program / f"sluice-{program}", ["--runtime-dir", str(folder), *arguments], folder / f"{program}.log", environment)
+            started.callback(daemon.start().stop)
+            daemon.wait_event("started")
+        yield int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
+
+
 @pytest.fixture(scope="module")
 def places():
-    """The ports of all programs, each in a line that runs; the translator's is shown by sluicectl. provider-elb has only a translator, and no AWS."""
+    """The ports of all programs, each in a line that runs; the translator's is shown by sluicectl."""
     ports: dict[str, int] = {}
 
     with contextlib.ExitStack() as shown, Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
@@ -86,16 +102,9 @@ def places():
         line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
             "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
         line.wait_balancer("first")
+        ports["provider-elb"] = shown.enter_context(aws_line(line))
         for port in ports.values():
             wait_ready(port)
-        folder = line.folder / "aws"
-        folder.mkdir()
-        for program, arguments in (("translator", []), ("provider-elb", ["--cluster-name", "test"])):
-            daemon = Daemon(build_folder() / program / f"sluice-{program}", ["--runtime-dir", str(folder), *arguments], folder / f"{program}.log",
-                            NOWHERE if program == "provider-elb" else {})
-            shown.callback(daemon.start().stop)
-            daemon.wait_event("link-up" if program == "provider-elb" else "started")
-        ports["provider-elb"] = int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
         yield ports
 
 
@@ -147,7 +156,7 @@ def test_figures_are_true(places):
     for program in places:
         assert figure(program, "process_open_fds") > 5
         assert figure(program, "process_resident_memory_bytes") > 1024 * 1024
-        assert figure(program, "sluice_ready") == (program != "provider-elb")
+        assert figure(program, "sluice_ready") == 1
 
 
 def test_dashboard_and_alerts_use_figures_that_exist():
@@ -212,6 +221,6 @@ def test_prometheus_scrapes_the_line(places, tmp_path):
         assert [rule["name"] for group in ask("rules")["groups"] for rule in group["rules"] if rule["state"] != "inactive"] == []
         for target in ask("targets")["activeTargets"]:
             assert target["health"] == "up" and target["lastError"] == "", target
-        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == "5"
+        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == str(len(CATALOGUES))
     finally:
         prometheus.stop()
