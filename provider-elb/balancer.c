@@ -61,6 +61,7 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 		.lb = str_from(balancer->lb),
 		.now = now,
 		.replace_delay_s = context->options->replace_delay,
+		.tag_delay_s = context->options->tag_delay,
 		.may_delete = state_is_complete(provider_state(context->provider)) && !is_early,
 		.rules_given_up = balancer->rules_given_up,
 		.settled_since = balancer->settled_since,

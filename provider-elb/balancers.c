@@ -213,12 +213,11 @@ struct balancers *balancers_new(struct balancer_context *context)
 
 void balancers_free(struct balancers *balancers)
 {
-	struct balancer *next;
+	struct balancer *balancer;
 	if (balancers == NULL)
 		return;
-	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
-		balancer = next) {
-		next = sorted_next(&balancers->all, balancer);
+	while ((balancer = sorted_first(&balancers->all)) != NULL) {
+		sorted_remove(&balancers->all, balancer);
 		balancer_free(balancer);
 	}
 	sorted_fini(&balancers->all);

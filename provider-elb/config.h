@@ -33,6 +33,7 @@ struct config {
 	double poll_interval;
 	double list_interval;
 	double sweep_interval;
+	double tag_delay;
 	double read_rate;
 	double target_rate;
 	double write_rate;

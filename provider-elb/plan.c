@@ -113,8 +113,8 @@ static bool plan_tag(struct plan_work *work)
 			str_eq(str_from(balancer->applied), wanted->digest))
 			continue;
 		double waited = input->settled_since > 0 ? input->now - input->settled_since : 0;
-		if (waited < PLAN_TAG_DELAY_S) {
-			plan_look_again(work, PLAN_TAG_DELAY_S - waited);
+		if (waited < work->input->tag_delay_s) {
+			plan_look_again(work, work->input->tag_delay_s - waited);
 			continue;
 		}
 		work->plan->wanted = wanted;

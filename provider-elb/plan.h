@@ -82,12 +82,13 @@ struct plan_input {
 	struct str lb; /* id of the object */
 	double now;
 	double replace_delay_s; /* how long a replaced balancer stays after its successor was active */
-	bool may_delete;        /* the translator's snapshot is complete */
+	double tag_delay_s; /* how long everything has to be as wanted before TAG_APPLIED says so */
+	bool may_delete;    /* the translator's snapshot is complete */
 	/* A rule that AWS has no room for: this many of the last ones (by precedence) are given up, and told; 0: none. */
 	size_t rules_given_up;
 	/* Read and compare although TAG_APPLIED says that all is as wanted. The caller drops the content before. */
 	bool is_sweep;
-	/* Since when every plan said is_settled; 0: the last one did not. TAG_APPLIED waits for PLAN_TAG_DELAY_S of it, so that changes that follow each other
+	/* Since when every plan said is_settled; 0: the last one did not. TAG_APPLIED waits for tag_delay_s of it, so that changes that follow each other
 	 * cost two tags together. */
 	double settled_since;
 	double failed_since; /* since when a balancer of this object is ELB_FAILED; 0: none is */
@@ -97,7 +98,6 @@ struct plan_input {
 
 /* Seconds. */
 enum {
-	PLAN_TAG_DELAY_S = 10,
 	PLAN_SUPPLY_WAIT_S = 5, /* an earlier wake is up to target_sync.h */
 	PLAN_HEALTH_EVERY_S = 2,
 	PLAN_PROOF_MAX_S = 60,   /* after this a new group is trusted without a healthy target */

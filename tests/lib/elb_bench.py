@@ -12,7 +12,7 @@ from .provider_link import Translator
 from .wait import stays, wait_for
 
 CLUSTER = "demo"
-FAST = ["--poll-interval", "0.2", "--list-interval", "600", "--sweep-interval", "0", "--replace-delay", "1", "--orphan-grace", "1",
+FAST = ["--poll-interval", "0.2", "--list-interval", "600", "--sweep-interval", "0", "--replace-delay", "1", "--orphan-grace", "1", "--tag-delay", "0.2",
         "--read-rate", "500", "--target-rate", "500", "--write-rate", "500", "--other-rate", "500"]
 
 
@@ -54,8 +54,8 @@ class ElbBench(Room):
 
     def rules(self, owner: str = "default/web", port: int = 80) -> list[dict[str, Any]]:
         """Of one listener, in their order, without the default one."""
-        listeners = [x for x in self.balancer(owner)["listeners"] if x["port"] == port]
-        return listeners[0]["rules"] if listeners else []
+        balancer = self.balancer(owner) or {"listeners": []}
+        return next((x["rules"] for x in balancer["listeners"] if x["port"] == port), [])
 
     def group(self, pool: str = "default/web") -> dict[str, Any] | None:
         found = [g for g in self.aws.groups() if g["tags"].get("sluice.io/resource", "").endswith(f"/pool/{pool}")]
@@ -64,7 +64,7 @@ class ElbBench(Room):
     def targets(self, pool: str = "default/web") -> list[str]:
         """Addresses that get traffic now, or will once they are healthy."""
         group = self.group(pool)
-        return sorted(f"{t['id']}:{t['port']}" for t in self.aws.targets(group["arn"]) if t["state"] != "draining") if group else []
+        return sorted(f"{t['id']}:{t['port']}" for t in self.aws.targets(group["arn"]) if t["State"] != "draining") if group else []
 
     def writes(self) -> list[str]:
         """Actions of all writes since the last forget(), in order."""
@@ -72,6 +72,12 @@ class ElbBench(Room):
 
     def settle(self, owner: str = "default/web", timeout: float = 30.0) -> None:
         self.translator.wait_status(owner, timeout=timeout)
+
+    def remembered(self, owner: str = "default/web") -> None:
+        """It is as wanted, and its tag says so: a restart need not read what is in it."""
+        self.settle(owner)
+        wait_for(lambda: all(b["tags"].get("sluice.io/applied", "changing") != "changing" for b in self.aws.balancers()
+                             if b["tags"].get("sluice.io/lb") == owner), "the digest of what was applied")
 
     def quiet(self, seconds: float = 1.0) -> None:
         """Nothing more is written, for a while."""

@@ -70,6 +70,7 @@ static inline void world_init(struct world *world)
 		.lb = STR(WORLD_LB),
 		.now = 1000,
 		.replace_delay_s = 300,
+		.tag_delay_s = 10,
 		.may_delete = true};
 }
 

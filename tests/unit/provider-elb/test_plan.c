@@ -218,7 +218,7 @@ static void changes_that_follow_each_other_share_their_tags(void **state)
 	for (int i = 0; i < 3; i++)
 		world_step(&world);
 	assert_int_equal(world.plan.step, PLAN_LATER);
-	assert_true(world.plan.delay_s == PLAN_TAG_DELAY_S);
+	assert_true(world.plan.delay_s == world.input.tag_delay_s);
 	assert_true(world.plan.is_settled);
 	world.input.now -= 5;
 	world_want(&world, "80 p: a.example/x=p a.example/z=p");
@@ -306,7 +306,7 @@ static void a_new_group_that_stays_sick_is_trusted_in_the_end(void **state)
 	world_run(&world, NULL);
 	assert_true(world.plan.is_settled);
 	assert_true(world.input.now - since >= PLAN_PROOF_MAX_S);
-	assert_true(world.input.now - since <= PLAN_PROOF_MAX_S + PLAN_TAG_DELAY_S + 10);
+	assert_true(world.input.now - since <= PLAN_PROOF_MAX_S + world.input.tag_delay_s + 10);
 	unsigned reads = 0;
 	for (const char *at = world.journal; (at = strstr(at, "read-health")) != NULL; at++)
 		reads++;
