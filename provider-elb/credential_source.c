@@ -133,10 +133,9 @@ static char *use_container(struct credential_source *source,
 		return xstrdup(
 			"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a slash");
 	if (relative == NULL && !credential_source_may_ask(str_from(full)))
-		return xasprintf("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this "
-				 "machine nor one of "
-				 "169.254.170.2, 169.254.170.23 and [fd00:ec2::23]: %s",
-			full);
+		return xstrdup("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this "
+			       "machine nor one of "
+			       "169.254.170.2, 169.254.170.23 and [fd00:ec2::23]");
 	return NULL;
 }
 

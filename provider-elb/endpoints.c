@@ -108,9 +108,10 @@ static char *choose_url(struct endpoints *endpoints, enum aws_service service,
 			default_url(service, endpoints->region, use_fips, use_dualstack);
 		return NULL;
 	}
+	/* Not shown: there may be a password in it. */
 	if (!is_url(override->url))
-		return xasprintf("%s is no http or https URL without a query: %.*s",
-			override->where, STR_FMT(override->url));
+		return xasprintf(
+			"%s is no http or https URL without a user and a query", override->where);
 	endpoints->url[service] = xasprintf("%.*s%s", STR_FMT(override->url),
 		str_ends_with(override->url, STR("/")) ? "" : "/");
 	return NULL;

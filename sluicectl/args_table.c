@@ -34,7 +34,7 @@ const char *args_choices(enum option_value value)
 {
 	switch (value) {
 	case VALUE_PROVIDER:
-		return "haproxy nginx rancher";
+		return "elb haproxy nginx rancher";
 	case VALUE_OUTPUT:
 		return "table wide json yaml";
 	case VALUE_COLOR:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -233,6 +234,35 @@ def test_every_refusal_of_a_path_is_on_the_page():
     text = (ROOT / "doc/configuration.md").read_text()
     shown = {row.strip() for row in re.findall(r"^\| ([^|]+) \|", text[text.index("## Paths of an Ingress"):text.index("## Annotations")], re.MULTILINE)}
     assert told == shown - {"---"}
+
+
+# Those that AWS makes itself, of what it is asked for: tags of what is created, and what a load balancer needs of its network.
+IMPLIED = {"ec2:CreateTags", "ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInternetGateways", "iam:CreateServiceLinkedRole"}
+ACTION = re.compile(r'"((?:Add|Authorize|Create|Delete|Deregister|Describe|Get|Import|List|Modify|Register|Remove|Revoke|Set)[A-Z][A-Za-z]+)"')
+
+
+def policy_statements() -> list[dict]:
+    return json.loads((ROOT / "examples/aws/iam-policy.json").read_text())["Statement"]
+
+
+def actions_of(statement: dict) -> list[str]:
+    return [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+
+
+def test_the_policy_allows_what_is_called():
+    allowed = {action for statement in policy_statements() for action in actions_of(statement)} - IMPLIED
+    called = {match for path in (ROOT / "provider-elb").glob("*.c") for match in ACTION.findall(path.read_text())}
+    assert {action.split(":")[1] for action in allowed} == called
+
+
+def test_the_policy_lets_nothing_be_changed_that_is_not_ours():
+    for statement in policy_statements():
+        conditions = {key for clause in statement.get("Condition", {}).values() for key in clause}
+        is_tagged = bool(conditions & {"aws:ResourceTag/sluice.io/cluster", "aws:RequestTag/sluice.io/cluster"})
+        for action in actions_of(statement):
+            # A group is created in a VPC, which is nobody's; the group itself has the tag.
+            is_bare = statement["Sid"] == "CreateSecurityGroupIn" or action == "iam:CreateServiceLinkedRole"
+            assert is_tagged or is_bare or action.split(":")[1].startswith(("Describe", "Get", "List")), action
 
 
 def metric_names() -> set[str]:

@@ -214,7 +214,7 @@ def test_what_links_need_beside_the_records_is_passed_over(hello):
     assert done.returncode == 0 and [kind for kind, _ in frames(done.stdout)] == ["hello", "sync-begin", "commit"]
 
 
-PROVIDERS = ["haproxy", "nginx", "rancher"]
+PROVIDERS = ["elb", "haproxy", "nginx", "rancher"]
 
 
 def provider(name: str, *arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:

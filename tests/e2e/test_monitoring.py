@@ -16,11 +16,12 @@ import pytest
 import yaml
 
 from lib.daemon import Daemon
-from lib.line import Line
+from lib.line import Line, build_folder
 from lib.proxy_line import ProxyLine
 from lib.served import Served
 from lib.wait import wait_for
 from lib.admin import look, wait_ready
+from standins.elb.client import Aws
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "examples/monitoring"
@@ -29,6 +30,7 @@ CATALOGUES = {
     "watcher": (*COMMON, "watcher"),
     "translator": (*COMMON, "translator"),
     "provider-rancher": (*COMMON, "provider-common", "provider-rancher"),
+    "provider-elb": (*COMMON, "provider-common", "provider-elb"),
     "provider-haproxy": (*COMMON, "provider-common", "provider-proxy"),
     "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
@@ -63,9 +65,25 @@ def families(text: str) -> dict[str, str]:
     return dict(line.split()[2:4] for line in text.splitlines() if line.startswith("# TYPE "))
 
 
+@contextlib.contextmanager
+def aws_line(line: Line):
+    """provider-elb with a watcher and a translator of its own; its port."""
+    folder = line.folder / "aws"
+    folder.mkdir()
+    with Aws() as aws, contextlib.ExitStack() as started:
+        for program, arguments, environment in (
+                ("translator", [], {}),
+                ("watcher", ["--kubeconfig", str(line.kube.controller_kubeconfig), "--ingress-class", "aws"], {}),
+                ("provider-elb", ["--cluster-name", "test", "--vpc-id", aws.vpc], aws.environment() | {"SLUICE_ADMIN_ADDRESS": "127.0.0.1:0"})):
+            daemon = Daemon(build_folder() / program / f"sluice-{program}", ["--runtime-dir", str(folder), *arguments], folder / f"{program}.log", environment)
+            started.callback(daemon.start().stop)
+            daemon.wait_event("started")
+        yield int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
+
+
 @pytest.fixture(scope="module")
 def places():
-    """The ports of all five programs, each in a line that runs; the translator's is shown by sluicectl."""
+    """The ports of all programs, each in a line that runs; the translator's is shown by sluicectl."""
     ports: dict[str, int] = {}
 
     with contextlib.ExitStack() as shown, Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
@@ -84,6 +102,7 @@ def places():
         line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
             "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
         line.wait_balancer("first")
+        ports["provider-elb"] = shown.enter_context(aws_line(line))
         for port in ports.values():
             wait_ready(port)
         yield ports
@@ -202,6 +221,6 @@ def test_prometheus_scrapes_the_line(places, tmp_path):
         assert [rule["name"] for group in ask("rules")["groups"] for rule in group["rules"] if rule["state"] != "inactive"] == []
         for target in ask("targets")["activeTargets"]:
             assert target["health"] == "up" and target["lastError"] == "", target
-        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == "5"
+        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == str(len(CATALOGUES))
     finally:
         prometheus.stop()

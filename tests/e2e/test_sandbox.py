@@ -73,6 +73,7 @@ def unread(pipe: IO[bytes]) -> int:
     ("provider-haproxy", ["--render", "out/of/this"]),
     ("provider-nginx", ["--render", "out", "--reports", "reports"]),
     ("provider-rancher", ["--render", "-"]),
+    ("provider-elb", ["--render", "-"]),
 ])
 def test_filters_are_confined_before_they_read(name, arguments, tmp_path):
     build = build_folder()

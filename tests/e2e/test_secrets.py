@@ -147,7 +147,7 @@ def rancher_refuses(line: Line) -> list[str]:
 
 # What is said of options that are wrong, before there is a log
 
-WATCHER, RANCHER = "watcher/sluice-watcher", "provider-rancher/sluice-provider-rancher"
+WATCHER, RANCHER, ELB = "watcher/sluice-watcher", "provider-rancher/sluice-provider-rancher", "provider-elb/sluice-provider-elb"
 WRONG = [
     (WATCHER, ["--kubernetes-url", f"https://me:{PASSWORD}@127.0.0.1:1"], {}, None),
     (RANCHER, ["--cattle-url", f"http://me:{PASSWORD}@127.0.0.1:1"], {}, None),
@@ -158,6 +158,9 @@ WRONG = [
     (RANCHER, [], {}, f"secret-kye = {PASSWORD}\n"),
     (RANCHER, [], {}, f"secret-key {PASSWORD}\n"),
     (RANCHER, [], {}, f"secret-key: {PASSWORD}\n"),
+    (ELB, ["--cluster-name", "x"], {"AWS_REGION": "us-east-1", "AWS_SECRET_ACCESS_KEY": PASSWORD}, None),
+    (ELB, ["--cluster-name", "x"], {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://me:{PASSWORD}@127.0.0.1:1"}, None),
+    (ELB, ["--cluster-name", "x"], {"AWS_REGION": "us-east-1", "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://me:{PASSWORD}@192.0.2.1/"}, None),
 ]
 
 

@@ -32,9 +32,10 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 KUBECONFIG = """{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}],
 clusters: [{name: x, cluster: {server: "http://127.0.0.1:1"}}], users: [{name: x, user: {token: x}}]}"""
-RANCHER = {"CATTLE_URL": "http://127.0.0.1:1/v2-beta", "CATTLE_ACCESS_KEY": "x", "CATTLE_SECRET_KEY": "x"}
+ELSEWHERE = {"CATTLE_URL": "http://127.0.0.1:1/v2-beta", "CATTLE_ACCESS_KEY": "x", "CATTLE_SECRET_KEY": "x",
+             "AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
 PROGRAMS = {"watcher/sluice-watcher": ["--kubeconfig", "kubeconfig"], "translator/sluice-translator": [],
-            "provider-rancher/sluice-provider-rancher": []}
+            "provider-rancher/sluice-provider-rancher": [], "provider-elb/sluice-provider-elb": ["--cluster-name", "x"]}
 
 
 def make_deaf(daemon: Daemon) -> Daemon:
@@ -53,7 +54,7 @@ def signals(pid: int) -> dict[str, int]:
 def make(program: str, folder: pathlib.Path) -> Daemon:
     (folder / "kubeconfig").write_text(KUBECONFIG)
     arguments = [str(folder / word) if word == "kubeconfig" else word for word in PROGRAMS[program]]
-    return Daemon(build_folder() / program, ["--runtime-dir", str(folder), *arguments], folder / "log", RANCHER)
+    return Daemon(build_folder() / program, ["--runtime-dir", str(folder), *arguments], folder / "log", ELSEWHERE)
 
 
 def run(program: str, folder: pathlib.Path, is_deaf: bool) -> dict[str, int]:

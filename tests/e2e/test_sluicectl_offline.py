@@ -295,12 +295,12 @@ def test_completion(shell, tmp_path):
 
     assert {"status", "get", "explain", "render", "diff", "lint"} <= completed("sluicectl")
     assert {"ingress", "lb", "pool", "cert", "--output"} <= completed("sluicectl", "get")
-    assert completed("sluicectl", "render", "--provider") == completed("sluicectl", "render", "-p") == {"haproxy", "nginx", "rancher"}
+    assert completed("sluicectl", "render", "--provider") == completed("sluicectl", "render", "-p") == {"elb", "haproxy", "nginx", "rancher"}
     assert "--to" in completed("sluicectl", "render") and "--to" not in completed("sluicectl", "lint")
     # A value is no command, and options before the command count like those behind it.
     assert {"lint", "--output", "--version"} <= completed("sluicectl", "-n", "lint")
     assert {"lint", "--output"} <= completed("sluicectl", "--show-secrets")
-    assert completed("sluicectl", "-p") == {"haproxy", "nginx", "rancher"}
+    assert completed("sluicectl", "-p") == {"elb", "haproxy", "nginx", "rancher"}
     after = completed("sluicectl", "--namespace", "web", "render")
     assert "--to" in after and "lint" not in after
     assert {"ingress", "lb", "pool", "cert"} <= completed("sluicectl", "-o", "json", "get")

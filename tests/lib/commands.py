@@ -21,11 +21,13 @@ from lib.reference import DAEMONS, printed
 
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_.-]*$|^\.\.\.$|^$")
 PROGRAMS = (*("sluice-" + daemon for daemon in DAEMONS), "sluicectl")
-ADMIN_PORTS = {"10241", "10242", "10243", "10244", "10245"}
+ADMIN_PORTS = {"10241", "10242", "10243", "10244", "10245", "10247"}
 FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
 SYSTEM = {
-    **dict.fromkeys(("cat", "cd", "chmod", "echo", "editor", "export", "git", "printf"), ""),
+    **dict.fromkeys(("cat", "cd", "chmod", "echo", "editor", "export", "git", "printf", "sed"), ""),
+    "aws": "--assume-role-policy-document --cluster-name --description --group-id --group-name --name --namespace --policy-arn --policy-document --policy-name"
+           " --port --protocol --query --role-arn --role-name --service-account --source-group --vpc-id",
     "cp": "-r",
     "curl": "-s -f -H --unix-socket -o",
     "dpkg-buildpackage": "-b -us -uc",
@@ -121,7 +123,7 @@ def kustomized(folder: str) -> list[dict]:
 def objects() -> frozenset[str]:
     """KIND/NAME of everything that the kustomizations and examples make, in lower case."""
     made: list[dict] = []
-    for folder in ("haproxy", "nginx", "rancher"):
+    for folder in ("haproxy", "nginx", "rancher", "elb"):
         made += kustomized(f"docker/kubernetes/{folder}")
     for name in repository_files("examples/*.yaml"):
         made += filter(None, yaml.safe_load_all((ROOT / name).read_text()))

@@ -18,7 +18,7 @@ import subprocess
 from lib.definitions import table, tables
 from lib.markdown import ROOT, repository_files
 
-DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx", "proxy")
+DAEMONS = ("watcher", "translator", "provider-rancher", "provider-elb", "provider-haproxy", "provider-nginx", "proxy")
 # Where a program is not in the folder of its name.
 FOLDERS = {"sluice-proxy": "provider-supervisor", "proto-describe": "proto"}
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -119,6 +119,7 @@ def metrics() -> str:
         "provider-common": "Every provider in C",
         "provider-proxy": "The providers for HAProxy and nginx",
         "provider-rancher": "The provider for Rancher",
+        "provider-elb": "The provider for AWS",
     }
     found = tables("metrics.def", "METRIC")
     for folder in sorted(found, key=list(owners).index):

@@ -8,7 +8,7 @@ import yaml
 
 from .pod import ROOT
 
-KINDS = ("rancher", "haproxy", "nginx")
+KINDS = ("rancher", "haproxy", "nginx", "elb")
 Right = tuple[str, str, str]  # group, resource with subresource, verb
 
 

@@ -22,9 +22,10 @@ SOCKETS = ("/run/sluice/source.sock", "/run/sluice/provider.sock")
 EXPOSURE_MAX = 20  # tenths of systemd-analyze's figure
 WATCHER, TRANSLATOR, RANCHER = UNITS
 HAPROXY, NGINX = "sluice-provider-haproxy.service", "sluice-provider-nginx.service"
+ELB = "sluice-provider-elb.service"
 PROXIES = PROXY_HAPROXY, PROXY_NGINX = "sluice-proxy-haproxy.service", "sluice-proxy-nginx.service"
 METRICS = "sluice-translator-metrics.service"
-PACKAGED = (*UNITS, HAPROXY, NGINX, *PROXIES, METRICS)
+PACKAGED = (*UNITS, HAPROXY, NGINX, ELB, *PROXIES, METRICS)
 
 
 def self_contained(path: pathlib.Path) -> str:
@@ -228,13 +229,13 @@ def _serves_another(line: SystemdLine, name: str) -> None:
 
 CREDENTIALS = {WATCHER: ("kubeconfig",), RANCHER: ("access-key", "secret-key")}
 CREDENTIAL_FILES = {f"/run/credentials/{unit}/{name}": unit for unit, names in CREDENTIALS.items() for name in names}
-NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX, *PROXIES}
+NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX, ELB, *PROXIES}
 STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx", PROXY_HAPROXY: "/var/lib/sluice/haproxy", PROXY_NGINX: "/var/lib/sluice/nginx"}
 # Each socket lets in only the user of the program at its other end.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
-LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
+LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX, ELB), "connect=/run/sluice/provider.sock")}
 # The options that would let each in at the sockets that are not its own.
-STRANGER_TO = {WATCHER: {"--allow-provider-uid"}, **dict.fromkeys((RANCHER, HAPROXY, NGINX), {"--allow-watcher-uid"}),
+STRANGER_TO = {WATCHER: {"--allow-provider-uid"}, **dict.fromkeys((RANCHER, HAPROXY, NGINX, ELB), {"--allow-watcher-uid"}),
                METRICS: {"--allow-provider-uid", "--allow-watcher-uid"}}
 INET, NETLINK, PACKET = "family=2", "family=16", "family=17"
 RIGHTS = {INET, "root=setuid", "root=namespace", "root=mount", "root=hostname", "root=module", "root=device", PACKET, NETLINK, "code="}
@@ -283,7 +284,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
         machine.run("install", "-d", "-o", "sluice-provider", "-g", "sluice", "-m", "700", folder)
     ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
     # All providers have the same user, because only one of them is meant to run: they are not protected from each other.
-    alone = unit in STATE
+    alone = unit in STATE or unit == ELB
     if alone:
         machine.systemctl("stop", RANCHER)
     try:
@@ -329,6 +330,6 @@ def test_a_missing_credential_is_named(line):
 
 def test_the_packages_can_be_taken_away(line):
     machine = line.machine
-    machine.run("dpkg", "--purge", *(f"sluice-provider-{name}" for name in ("haproxy", "nginx", "rancher")), "sluice")
+    machine.run("dpkg", "--purge", *(f"sluice-provider-{name}" for name in ("elb", "haproxy", "nginx", "rancher")), "sluice")
     assert machine.run("sh", "-c", "ls /usr/bin/sluice-* 2>/dev/null || true") == ""
     assert json.loads(machine.run("systemctl", "list-units", "--output=json", "sluice-*.service", "--state=active") or "[]") == []

@@ -60,8 +60,7 @@ static void the_first_that_is_configured_counts(void **state)
 			"container credentials (http://10.0.0.1/)",
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this machine "
 			"nor "
-			"one of 169.254.170.2, 169.254.170.23 and [fd00:ec2::23]: "
-			"http://10.0.0.1/"},
+			"one of 169.254.170.2, 169.254.170.23 and [fd00:ec2::23]"},
 		{{NULL}, SOURCE_METADATA, "instance metadata", NULL},
 		{{"AWS_EC2_METADATA_DISABLED=True"}, SOURCE_ENVIRONMENT, NULL,
 			"no credentials are configured, and AWS_EC2_METADATA_DISABLED forbids to "

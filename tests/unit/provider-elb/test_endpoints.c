@@ -125,12 +125,13 @@ static void what_is_wrong_is_told(void **state)
 		{{NULL}, "us-east-1.evil", "\"us-east-1.evil\" is no name of a region"},
 		{{"AWS_REGION=US"}, NULL, "\"US\" is no name of a region"},
 		{{"AWS_ENDPOINT_URL=127.0.0.1:80"}, "us-east-1",
-			"AWS_ENDPOINT_URL is no http or https URL without a query: 127.0.0.1:80"},
+			"AWS_ENDPOINT_URL is no http or https URL without a user and a query"},
 		{{"AWS_ENDPOINT_URL_EC2=http://host/?a=b"}, "us-east-1",
-			"AWS_ENDPOINT_URL_EC2 is no http or https URL without a query: "
-			"http://host/?a=b"},
+			"AWS_ENDPOINT_URL_EC2 is no http or https URL without a user and a query"},
+		{{"AWS_ENDPOINT_URL=http://me:secret@host"}, "us-east-1",
+			"AWS_ENDPOINT_URL is no http or https URL without a user and a query"},
 		{{"AWS_ENDPOINT_URL=https://"}, "us-east-1",
-			"AWS_ENDPOINT_URL is no http or https URL without a query: https://"},
+			"AWS_ENDPOINT_URL is no http or https URL without a user and a query"},
 		{{"AWS_PROFILE=b", "HOME=/nowhere"}, "us-east-1",
 			"the profile \"b\" is neither in /nowhere/.aws/config nor in "
 			"/nowhere/.aws/credentials"},
