@@ -348,7 +348,7 @@ def run(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, proxies; all when none is named. Or peers")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, peers, proxies; all but peers when none is named")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
