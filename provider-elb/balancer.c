@@ -363,6 +363,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- what is wanted ---- */
 
+static void on_targets(void *ctx)
+{
+	balancer_wake(ctx);
+}
+
 void balancer_recheck(struct balancer *balancer)
 {
 	drop_content(balancer);
@@ -378,7 +383,7 @@ void balancer_want(struct balancer *balancer, struct object *object)
 		return;
 	/* What it waits for may be in this very change. */
 	balancer_forgive(balancer);
-	balancer_work_out_wanted(balancer);
+	balancer_work_out_wanted(balancer, on_targets);
 	balancer_tell(balancer);
 	drive(balancer);
 }

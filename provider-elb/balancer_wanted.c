@@ -39,11 +39,6 @@ static size_t decode_hosts(struct balancer *balancer, struct virtual_host **ret_
 
 /* ---- targets ---- */
 
-static void on_progress(void *ctx)
-{
-	balancer_wake(ctx);
-}
-
 static void free_syncs(struct balancer *balancer)
 {
 	for (size_t i = 0; i < balancer->sync_count; i++)
@@ -116,7 +111,7 @@ static void set_targets(struct balancer *balancer, struct target_sync *sync,
 	target_sync_set(sync, &targets);
 }
 
-static void set_syncs(struct balancer *balancer)
+static void set_syncs(struct balancer *balancer, void (*on_progress)(void *ctx))
 {
 	size_t count = group_count(balancer);
 	const struct elb_group **groups = list_groups(balancer, count);
@@ -146,7 +141,7 @@ static void set_syncs(struct balancer *balancer)
 
 /* ---- what is wanted ---- */
 
-void balancer_work_out_wanted(struct balancer *balancer)
+void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(void *ctx))
 {
 	struct virtual_host *hosts = NULL;
 	struct wanted_lookup lookup = {find_pool, find_certificate, balancer};
@@ -162,7 +157,7 @@ void balancer_work_out_wanted(struct balancer *balancer)
 	balancer->has_wanted = true;
 	if (balancer->decoded.keep)
 		return;
-	set_syncs(balancer);
+	set_syncs(balancer, on_progress);
 }
 
 void balancer_forget_wanted(struct balancer *balancer)

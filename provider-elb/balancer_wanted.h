@@ -4,8 +4,8 @@
 
 #include "provider-elb/balancer_state.h"
 
-/* Works it out anew, and tells the loops of its target groups. The object is present. */
-void balancer_work_out_wanted(struct balancer *balancer);
+/* Works it out anew, and tells the loops of its target groups, which call on_progress() with the balancer when they have learnt or done something. The object is present. */
+void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(void *ctx));
 /* Nothing is wanted. */
 void balancer_forget_wanted(struct balancer *balancer);
 /* Its loops of targets go on. */

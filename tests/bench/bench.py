@@ -21,6 +21,7 @@ import peers
 import proxies
 import proxy_costs
 import request_cost
+from lib.callgrind import Callgrind
 from lib.daemon import Daemon
 from lib.guardian import guarded
 from lib.line import build_folder
@@ -83,6 +84,7 @@ class Pair:
     def open(self, count: int, valgrind: bool, watch: str | None, options: list[str]) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-bench-"))
         self.stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self.counted: dict[str, tuple[Daemon, Callgrind]] = {}
         self.kube = self.stack.enter_context(KubeStandin())
         if count:
             self.kube.bulk(count=count)
@@ -104,9 +106,14 @@ class Pair:
         path = BUILD / program
         if not valgrind:
             return Daemon(path, arguments, self.folder / f"{path.name}.log")
-        out = f"--callgrind-out-file={self.folder}/{path.name}.callgrind"
-        return Daemon("/usr/bin/valgrind", ["--tool=callgrind", "--quiet", out, str(path), "--sandbox", "off", *arguments],
-                      self.folder / f"{path.name}.log")
+        counter = Callgrind(self.folder, f"{path.name}.callgrind")
+        daemon = Daemon("valgrind", [*counter.options(), str(path), "--sandbox", "off", *arguments], self.folder / f"{path.name}.log")
+        self.counted[path.name] = (daemon, counter)
+        return daemon
+
+    def instructions(self) -> dict[str, int]:
+        """By program: what it has executed under valgrind since the last call."""
+        return {name: counter.instructions(daemon.pid) for name, (daemon, counter) in self.counted.items()}
 
     def start_curl(self, plural: str) -> object:
         """The output of curl: the events of a bare watch."""
@@ -192,26 +199,15 @@ def measure_latency(count: int, events: int, grouping: str) -> None:
                f"p50 {statistics.median(delays):.2f} ms, {len(delays)} changes")
 
 
-def instructions(folder: pathlib.Path, daemon: Daemon, program: str) -> int:
-    """Instructions since the last call: callgrind writes its counters to a file and resets them."""
-    before = set(folder.glob(f"{program}.callgrind*"))
-    subprocess.run(["callgrind_control", "--dump", str(daemon.pid)], check=True, capture_output=True)
-    new = wait_for(lambda: set(folder.glob(f"{program}.callgrind*")) - before, f"a dump of {program}", 120)
-    text = wait_for(lambda: re.search(r"^(?:totals|summary): (\d+)", next(iter(new)).read_text(), re.M), "its totals", 60)
-    return int(text[1])
-
-
 def measure_instructions(sizes: list[int], events: int, grouping: str) -> None:
     spent: dict[int, float] = {}
     for count in sizes:
         with Pair(count, valgrind=True, grouping=grouping) as pair:
-            programs = (("sluice-watcher", pair.watcher), ("sluice-translator", pair.translator))
-            for program, daemon in programs:
-                instructions(pair.folder, daemon, program)
+            pair.instructions()
             done = len(pair.peer.starting("commit"))
             pair.kube.churn(resource="endpointslices", count=events, interval_ms=20)
             wait_for(lambda p=pair, d=done: len(p.peer.starting("commit")) >= d + events * 0.9, "the events", 600)
-            each = {program: instructions(pair.folder, daemon, program) / events for program, daemon in programs}
+            each = {name: count / events for name, count in pair.instructions().items()}
         spent[count] = sum(each.values())
         say(f"  endpoint change, {count:,} Ingresses, {grouping}: " + ", ".join(f"{name} {value:,.0f}" for name, value in each.items()))
     budget(f"instructions of a change, {grouping}, against {sizes[0]:,} Ingresses", spent[sizes[-1]] / spent[sizes[0]], 1.2, "x")
@@ -352,7 +348,7 @@ def run(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, proxies; all when none is named. Or peers")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, peers, proxies; all but peers when none is named")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")

@@ -9,10 +9,10 @@ import collections
 import pathlib
 import re
 import shutil
-import subprocess
 
 import pytest
 
+from lib.callgrind import Callgrind
 from lib.daemon import Daemon
 from lib.line import is_sanitized
 from lib.local_proxy import PATIENCE
@@ -53,21 +53,18 @@ class Counted:
 
     def __init__(self, daemon: Daemon, folder: pathlib.Path):
         self.daemon = daemon
-        self.folder = folder
         assert daemon.stop() == 0
-        # Its own sandbox would take from valgrind what it needs.
-        daemon.arguments = ["--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/out", str(daemon.program), *daemon.arguments, "--sandbox", "off"]
-        daemon.program = pathlib.Path(shutil.which("valgrind"))
+        self.callgrind = Callgrind(folder)
+        daemon.arguments = [*self.callgrind.options(), str(daemon.program), *daemon.arguments, "--sandbox", "off"]
+        daemon.program = pathlib.Path("valgrind")
         daemon.start()
 
-    def control(self, word: str) -> None:
-        subprocess.run(["callgrind_control", word, str(self.daemon.process.pid)], check=True, capture_output=True)
+    def zero(self) -> None:
+        self.callgrind.ask(self.daemon.pid, "zero")
 
     def since_zero(self) -> dict[str, int]:
-        """The calls of the codec since --zero."""
-        self.control("--dump")
-        dump = max(self.folder.glob("out.*"), key=lambda path: path.stat().st_mtime_ns)
-        return {name: count for name, count in calls(dump.read_text()).items() if name in CODEC}
+        """The calls of the codec since zero()."""
+        return {name: count for name, count in calls(self.callgrind.dump(self.daemon.pid)).items() if name in CODEC}
 
 
 @pytest.mark.parametrize("name", WANTED)
@@ -87,7 +84,7 @@ def test_a_path_added_to_an_ingress(name, pods, tmp_path):
         apply(*paths)
         each = []
         for number in range(CHANGES):
-            counted.control("--zero")
+            counted.zero()
             paths.append(f"/path-{number}")
             apply(*paths)
             each.append(counted.since_zero())

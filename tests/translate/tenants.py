@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from lib.callgrind import Callgrind  # noqa: E402  pylint: disable=wrong-import-position
 from lib.certs import Pair, self_signed  # noqa: E402  pylint: disable=wrong-import-position
 from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
 from lib.frames import Body  # noqa: E402  pylint: disable=wrong-import-position
@@ -113,18 +112,17 @@ class Counted:
     """An engine that has a state, whose instructions from then on are counted."""
 
     def __init__(self, tool: str, folder: pathlib.Path, records: list[Body]):
-        self.folder = folder
-        self.engine = Engine(tool, under=["valgrind", "--tool=callgrind", "--quiet", "--instr-atstart=no",
-                                          f"--callgrind-out-file={folder}/out"])
+        self.callgrind = Callgrind(folder)
+        self.engine = Engine(tool, under=["valgrind", *self.callgrind.options("--instr-atstart=no")])
         self.engine.set_time(NOW)
         self.engine.provider_up({"grouping": "merged"})
         self.engine.watcher_up()
         self.engine.snapshot(records)
         self.work()
-        self.control("--instr=on")
+        self.ask("instrumentation", "on")
 
-    def control(self, word: str) -> None:
-        subprocess.run(["callgrind_control", word, str(self.engine.process.pid)], check=True, capture_output=True)
+    def ask(self, *words: str) -> None:
+        self.callgrind.ask(self.engine.process.pid, *words)
 
     def work(self) -> None:
         self.engine.work()
@@ -133,17 +131,13 @@ class Counted:
     def cost(self, *records: Body) -> int:
         """Instructions to take them, one after the other."""
         writes = self.engine.provider.writes
-        self.control("--zero")
+        self.ask("zero")
         for record in records:
             self.engine.upsert(record)
             self.work()
-        self.control("--dump")
-        newest = max(self.folder.glob("out*"), key=lambda path: path.stat().st_mtime_ns)
+        spent = self.callgrind.instructions(self.engine.process.pid)
         assert self.engine.provider.writes > writes, "nothing came of it"
-        found = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.M)
-        assert found, newest.read_text()[:1000]
-        newest.unlink()
-        return int(found[1])
+        return spent
 
 
 def cost_of_others(counted: Counted) -> dict[str, float]:
