@@ -17,7 +17,6 @@ IMPLIED = {"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:Descri
 def restart_with(bench: ElbBench, *arguments: str) -> None:
     bench.provider.arguments = [*bench.provider.arguments, *arguments]
     bench.restart()
-    bench.remembered()
 
 
 def hosts(*rules: tuple) -> dict:
@@ -60,12 +59,15 @@ def meddle(bench: ElbBench) -> None:
 
 
 def change_options(bench: ElbBench) -> None:
-    restart_with(bench, "--ssl-policy", "ELBSecurityPolicy-TLS13-1-3-2021-06", "--health-check-interval", "20", "--deregistration-delay", "60",
-                 "--inbound-cidrs", "10.0.0.0/8")
+    policy_of_tls = "ELBSecurityPolicy-TLS13-1-3-2021-06"
+    restart_with(bench, "--ssl-policy", policy_of_tls, "--health-check-interval", "20", "--inbound-cidrs", "10.0.0.0/8")
+    wait_for(lambda: {x["ssl_policy"] for x in bench.balancer()["listeners"] if x["port"] == 443} == {policy_of_tls}, "the policy of TLS")
+    wait_for(lambda: "ModifyTargetGroup" in bench.writes() and "RevokeSecurityGroupIngress" in bench.writes(), "the interval and the network")
     bench.translator.put(balancer())
-    bench.remembered()
+    wait_for(lambda: [x["port"] for x in bench.balancer()["listeners"]] == [80], "one listener")
     mine = bench.aws.call("ec2", "CreateSecurityGroup", GroupName="theirs", Description="theirs", VpcId=bench.aws.vpc)["GroupId"]
     restart_with(bench, "--security-groups", mine)
+    wait_for(lambda: bench.balancer()["security_groups"] == [mine], "the other security group")
 
 
 def remove(bench: ElbBench) -> None:
@@ -98,3 +100,29 @@ def test_without_a_right_the_call_is_named():
         bench.aws.configure(policy=policy())
         bench.translator.put(hosts(("/b", WEB)))
         bench.settle()
+
+
+def remove_rule(bench: ElbBench) -> None:
+    bench.aws.call("elasticloadbalancing", "DeleteRule", RuleArn=bench.rules()[0]["arn"])
+
+
+def remove_listener(bench: ElbBench) -> None:
+    bench.aws.call("elasticloadbalancing", "DeleteListener", ListenerArn=bench.balancer()["listeners"][0]["arn"])
+
+
+def remove_balancer(bench: ElbBench) -> None:
+    bench.aws.call("elasticloadbalancing", "DeleteLoadBalancer", LoadBalancerArn=bench.balancer()["arn"])
+
+
+@pytest.mark.parametrize("somebody_removes", [remove_rule, pytest.param(remove_listener, marks=pytest.mark.long), remove_balancer])
+def test_what_is_gone_may_be_denied_rather_than_not_found(somebody_removes):
+    """What is not there has no tags, on which the right to change it depends. Nothing but the denied call says that it is gone."""
+    with ElbBench(settings={"denies_unknown": True}) as bench:
+        bench.translator.put(balancer(), hosts(("/a", WEB), ("/b", WEB)), pool("web", endpoints=["172.31.0.10"]))
+        bench.remembered()
+        somebody_removes(bench)
+        bench.translator.put(hosts(("/b", WEB)))
+        wait_for(lambda: bench.aws.control("calls", outcome="AccessDenied"), "a call to be denied")
+        wait_for(lambda: len(bench.rules()) == 1, "the rule that is left")
+        bench.remembered()
+        assert len(bench.aws.control("calls", outcome="AccessDenied")) == 1
