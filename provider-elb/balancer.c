@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+static const double FIRST_LIST_WAIT_S = 2;
+
 static void drive(struct balancer *balancer);
 
 /* ---- planning ---- */
@@ -293,10 +295,15 @@ static void wait_for_removal(struct balancer *balancer)
 
 static void drive(struct balancer *balancer)
 {
-	if (is_busy(balancer) || balancer->is_backing_off || waits_for_first_list(balancer))
+	if (is_busy(balancer) || balancer->is_backing_off)
 		return;
 	if (balancer->object != NULL && !balancer->has_wanted)
 		return;
+	if (waits_for_first_list(balancer)) {
+		/* Nobody tells when it is there, and has nothing that concerns this one. */
+		start_timer(balancer, FIRST_LIST_WAIT_S);
+		return;
+	}
 	make_plan(balancer);
 	balancer_note_plan(balancer);
 	balancer_note_settled(balancer);

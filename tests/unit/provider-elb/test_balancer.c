@@ -33,6 +33,7 @@ struct fixture {
 
 static struct {
 	bool has_network;
+	bool has_certificates; /* what ACM has is known */
 	uint64_t losses;
 	size_t lists;
 } around;
@@ -86,7 +87,7 @@ struct str certs_arn(const struct certs *certs, struct str id, bool *ret_is_refu
 
 bool certs_are_known(const struct certs *certs)
 {
-	return true;
+	return around.has_certificates;
 }
 
 bool inventory_is_known(const struct inventory *inventory)
@@ -131,7 +132,7 @@ static int set_up(void **ret_fixture)
 	struct fixture *f = xcalloc(1, sizeof(*f));
 	calls_init(&f->calls);
 	memset(&around, 0, sizeof(around));
-	around.has_network = true;
+	around.has_network = around.has_certificates = true;
 	f->options = (struct config){.replace_delay = 300, .tag_delay = 10};
 	settings_init(&f->settings);
 	f->settings.cluster = STR("demo");
@@ -515,6 +516,30 @@ static void what_is_wanted_again_is_not_removed_before_that_is_worked_out(void *
 	assert_status(f, LB_STATE_PENDING);
 }
 
+/* Nobody tells it when nothing was found that concerns it. */
+static void what_acm_has_is_waited_for_and_no_longer(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct listener https = {.port = 443,
+		.protocol = LISTENER_HTTPS,
+		.certificates = {.items = (struct str[]){STR("tls")}, .count = 1}};
+	struct listener both[] = {{.port = 80, .protocol = LISTENER_HTTP}, https};
+	struct load_balancer lb = make_load_balancer(LB, "web");
+	struct lb_status told;
+	lb.listeners.items = both;
+	lb.listeners.count = 2;
+	upsert(f, &lb);
+	around.has_certificates = false;
+	commit(f);
+	assert_string_equal(fake.log, "");
+	assert_int_equal(status(f, &told), LB_STATE_PENDING);
+	assert_true(
+		str_eq_c(told.message, "waits for a certificate that is being imported into ACM"));
+	around.has_certificates = true;
+	run_until(f, "CreateListener");
+	assert_true(fake_asks("Port=80"));
+}
+
 static void a_removal_that_is_complete_ends_it(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -566,6 +591,7 @@ int main(void)
 		TEST(an_answer_without_sense_is_not_asked_for_in_a_loop),
 		TEST(what_must_not_exist_is_removed_before_that_is_told),
 		TEST(what_is_wanted_again_is_not_removed_before_that_is_worked_out),
+		TEST(what_acm_has_is_waited_for_and_no_longer),
 		TEST(a_removal_that_is_complete_ends_it),
 		TEST(a_standby_that_takes_over_reads_again_what_it_was_reading),
 	};
