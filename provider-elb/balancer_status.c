@@ -88,12 +88,19 @@ static const struct observed_balancer *find_serving(
 		balancer->context->observed, str_from(balancer->lb), arena, &all);
 	for (size_t i = 0; i < count; i++) {
 		bool is_active = all[i]->state == ELB_ACTIVE || all[i]->state == ELB_IMPAIRED;
-		if (all[i]->type != wanted->type || !is_active || all[i]->dns_name == NULL)
+		if (all[i]->type != wanted->type || !is_active || all[i]->is_leaving ||
+			all[i]->dns_name == NULL)
 			continue;
 		if (serving == NULL || str_eq_c(wanted->name, all[i]->name))
 			serving = all[i];
 	}
 	return serving;
+}
+
+/* After a start it serves all that it did before, while certificates are still being looked for. */
+static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+{
+	return wanted->waits_for_certificates && serving->applied != NULL;
 }
 
 static void add_address(const struct observed_balancer *serving,
@@ -114,7 +121,7 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 	for (size_t i = 0; i < balancer->wanted.count; i++) {
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
 		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
-		if (serving != NULL)
+		if (serving != NULL && !was_whole(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
 			missing++;
@@ -169,9 +176,8 @@ bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct
 		status->message = arena_str(arena, str_from(problem));
 	} else if (balancer->is_settled && !waits_for_certificates(balancer)) {
 		status->state = LB_STATE_APPLIED;
-	} else if (waits_for_certificates(balancer)) {
-		status->message = STR("waits for a certificate that is being imported into ACM");
-	} else if (balancer->plan.waits_for != NULL) {
+	} else if (balancer->plan.waits_for != NULL && balancer->plan.needs_help) {
+		/* Of what passes nobody is told: with each new load balancer some minutes go by until it is active. */
 		status->message = arena_printf(arena, "waits for %s", balancer->plan.waits_for);
 	}
 	if (balancer->decoded.absent) {
