@@ -262,6 +262,16 @@ def test_what_aws_refuses_reaches_the_owner(calm):
     calm.line.wait_reaches(name, HOST, "/foo", "web")
 
 
+def test_a_certificate_that_acm_refuses_is_named_to_who_uses_it(calm):
+    pair = self_signed(HOST)
+    calm.aws.fault("error", action="ImportCertificate", status=400, code="ValidationException", message="no such kind of key")
+    calm.cluster.apply(calm.cluster.tls_secret("cert", pair.pem, pair.key))
+    name = calm.begin(tls=[{"hosts": [HOST], "secretName": "cert"}])
+    calm.cluster.wait_event("web", "CertificateNotInAcm", f"{calm.cluster.namespace}/cert")
+    calm.cluster.wait_event("web", "NoCertificate", "443")
+    assert calm.aws.port(name, 443) is None
+
+
 # Groups
 
 

@@ -20,16 +20,18 @@ ROUTER = "127.0.0.1"  # where the stand-in serves the traffic of all load balanc
 
 
 class ElbLine(InAws, ThreeDaemons, Room):
-    """Use it as a context manager. `aws` are settings of the stand-in; `provider` and `translator` are more options of theirs."""
+    """Use it as a context manager. `aws` are settings of the stand-in; `provider` and `translator` are more options of theirs, `source` where the credentials
+    come from."""
 
-    def __init__(self, aws: dict[str, Any] | None = None, provider: list[str] | None = None, translator: list[str] | None = None, log_level: str = "info"):
+    def __init__(self, aws: dict[str, Any] | None = None, provider: list[str] | None = None, translator: list[str] | None = None, log_level: str = "info",
+                 source: str = "environment"):
         super().__init__("line")
         self.kube = kube_server()
         self.aws = Aws(settings=aws)
         self.cluster = Cluster(str(self.kube.kubeconfig))
         level = ["--log-level", log_level]
-        self.prepare(self.runtime, self.folder, self.kube.controller_kubeconfig, elb_provider(self.runtime, self.folder, self.aws, *level, *(provider or [])),
-                     level, [*level, *(translator or [])])
+        made = elb_provider(self.runtime, self.folder, self.aws, *level, *(provider or []), source=source)
+        self.prepare(self.runtime, self.folder, self.kube.controller_kubeconfig, made, level, [*level, *(translator or [])])
         self.start()
 
     def stop(self) -> list[str]:
