@@ -93,8 +93,17 @@ static bool is_call(enum plan_step step)
 	       step != PLAN_READ_LISTENERS;
 }
 
+static bool is_step_read(enum plan_step step)
+{
+	return step == PLAN_READ_SECURITY_GROUP || step == PLAN_READ_GROUP_HEALTH ||
+	       step == PLAN_READ_LISTENERS;
+}
+
 static void note_settled(struct balancer *balancer)
 {
+	/* A sweep has found nothing yet: it stays what it was. */
+	if (balancer->is_sweep && is_step_read(balancer->plan.step))
+		return;
 	if (balancer->plan.is_settled)
 		balancer->is_sweep = false;
 	bool is_settled = balancer->plan.is_settled && balancer->has_wanted &&
@@ -141,11 +150,6 @@ static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
 	call_cancel(&balancer->call);
 	drive(balancer);
 	return false;
-}
-
-static bool is_step_read(enum plan_step step)
-{
-	return step == PLAN_READ_SECURITY_GROUP || step == PLAN_READ_GROUP_HEALTH;
 }
 
 /* What was made must not be taken for gone by a list that was read before. */
