@@ -380,7 +380,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void on_targets(void *ctx)
 {
-	balancer_wake(ctx);
+	drive(ctx);
 }
 
 void balancer_recheck(struct balancer *balancer)
