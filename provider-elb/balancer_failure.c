@@ -39,12 +39,9 @@ static bool is_settling(const struct failure *failure)
 }
 
 /* What we believe of it may be wrong: it is read again before the next write. */
-static void recheck(struct balancer *balancer, const struct client_answer *answer)
+static void read_again(struct balancer *balancer)
 {
 	const struct plan *plan = &balancer->plan;
-	bool is_off = answer->outcome == AWS_NOT_FOUND || answer->outcome == AWS_EXISTS;
-	if (!is_off && !answer->is_unknown)
-		return;
 	/* The plan's pointers are good only while nothing was forgotten. */
 	if (balancer->losses == inventory_losses(balancer->context->inventory)) {
 		if (plan->balancer != NULL)
@@ -63,6 +60,27 @@ static void invalidate_tag(struct balancer *balancer)
 		return;
 	if (plan->step == PLAN_TAG_BALANCER)
 		str_set(&plan->balancer->applied, STR("unknown"));
+}
+
+static void recheck(struct balancer *balancer, const struct client_answer *answer)
+{
+	bool is_off = answer->outcome == AWS_NOT_FOUND || answer->outcome == AWS_EXISTS;
+	if (is_off || answer->is_unknown)
+		read_again(balancer);
+}
+
+/* Rights that depend on tags are denied for what is gone, too: it is read before a denial is believed, now and then. */
+static bool may_be_gone(struct balancer *balancer, const struct client_answer *answer)
+{
+	enum plan_step step = balancer->plan.step;
+	bool is_of_new = step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
+			 step == PLAN_CREATE_GROUP;
+	double now = clock_monotonic_s();
+	bool is_read = balancer->denied_at != 0 && now - balancer->denied_at < REFUSED_S;
+	if (answer->outcome != AWS_DENIED || is_of_new || is_read)
+		return false;
+	balancer->denied_at = now;
+	return true;
 }
 
 static double retry_delay(struct balancer *balancer)
@@ -103,6 +121,11 @@ void balancer_note_failure(
 	}
 	if (balancer->plan.step == PLAN_CREATE_BALANCER)
 		network_refresh(balancer->context->network);
+	if (may_be_gone(balancer, answer)) {
+		read_again(balancer);
+		*ret_delay_s = SETTLING_STEP_S;
+		return;
+	}
 	if (hold(balancer, answer))
 		return;
 	if (failure->outcome == AWS_OK) {

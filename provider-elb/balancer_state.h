@@ -53,6 +53,7 @@ struct balancer {
 	struct failure failure;
 	struct held *held;   /* what AWS refuses, and the rest goes on without */
 	double failed_since; /* one of its balancers has failed in AWS; 0: none has */
+	double denied_at;    /* when it was last read because a call was denied; 0: never */
 	bool is_backing_off; /* the timer is that of the next try */
 	size_t rules_given_up;
 	double given_up_at;   /* clock_monotonic_s(), the last one */

@@ -113,6 +113,12 @@ static const struct observed_balancer *find_serving(
 	return serving;
 }
 
+/* After a start it serves all that it did before, while certificates are still being looked for. */
+static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+{
+	return wanted->waits_for_certificates && serving->applied != NULL;
+}
+
 static void add_address(const struct observed_balancer *serving,
 	const struct wanted_balancer *wanted, struct arena *arena, struct lb_status *status)
 {
@@ -131,7 +137,7 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 	for (size_t i = 0; i < balancer->wanted.count; i++) {
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
 		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
-		if (serving != NULL)
+		if (serving != NULL && !was_whole(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
 			missing++;
@@ -186,31 +192,16 @@ static bool is_applied(const struct balancer *balancer)
 	return is_settled;
 }
 
-/* What has to be known before anything is done, and why it is not; absent: it is known. */
-static struct str find_unknown(const struct balancer *balancer, struct arena *arena)
-{
-	const struct balancer_context *context = balancer->context;
-	const char *missing = inventory_missing_text(context->inventory);
-	if (missing != NULL)
-		return arena_printf(arena, "not known yet: %s", missing);
-	if (!balancer->has_wanted)
-		return arena_printf(arena, "not known yet: the networks of the VPC (%s)",
-			network_problem(context->network, ELB_NETWORK));
-	return STR_NONE;
-}
-
-/* Absent: it is at work. */
+/* What does not come by itself. Of what passes nobody is told: with each new load balancer some minutes go by until it is active, and after each start
+ * some seconds until everything is known. Absent: it is at work. */
 static struct str find_wait(const struct balancer *balancer, struct arena *arena)
 {
-	struct str unknown = find_unknown(balancer, arena);
-	const char *waits_for = balancer->plan.waits_for;
-	if (unknown.p != NULL)
-		return unknown;
-	if (waits_for_certificates(balancer))
-		waits_for = "a certificate that is being imported into ACM";
-	else if (waits_for == NULL && balancer->is_settled)
-		waits_for = "the endpoints to be compared with those in AWS";
-	return waits_for != NULL ? arena_printf(arena, "waits for %s", waits_for) : STR_NONE;
+	const char *unlisted = inventory_problem(balancer->context->inventory);
+	if (unlisted != NULL)
+		return arena_printf(arena, "it is not known what AWS has: %s", unlisted);
+	if (balancer->plan.waits_for != NULL && balancer->plan.needs_help)
+		return arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	return STR_NONE;
 }
 
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)

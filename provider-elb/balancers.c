@@ -114,7 +114,7 @@ static void find_orphans(struct balancers *balancers)
 	arena_fini(&arena);
 }
 
-static void wake_all(struct balancers *balancers)
+void balancers_wake(struct balancers *balancers)
 {
 	struct balancer *next;
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
@@ -127,7 +127,7 @@ static void wake_all(struct balancers *balancers)
 void balancers_on_listed(struct balancers *balancers)
 {
 	find_orphans(balancers);
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_network(struct balancers *balancers)
@@ -138,7 +138,7 @@ void balancers_on_network(struct balancers *balancers)
 		if (object_user(object) != NULL)
 			balancer_reconsider(object_user(object), object);
 	}
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_changed(struct balancers *balancers, struct str lb)

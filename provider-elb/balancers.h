@@ -15,6 +15,8 @@ void balancers_free(struct balancers *balancers);
 void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit);
 /* A pass of the inventory is complete. */
 void balancers_on_listed(struct balancers *balancers);
+/* Each looks whether it can go on. */
+void balancers_wake(struct balancers *balancers);
 /* Something was learnt of the resources of this object. */
 void balancers_on_changed(struct balancers *balancers, struct str lb);
 /* The network was found out, or has changed: what is wanted depends on it. */

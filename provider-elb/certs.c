@@ -284,6 +284,7 @@ static void on_list_end(void *ctx, uint64_t number)
 	struct cert *cert;
 	struct cert *next;
 	cert_copies_end_list(&certs->copies, number);
+	bool was_known = certs->is_known;
 	if (certs->known_after != 0 && number >= certs->known_after)
 		certs->is_known = true;
 	RB_FOREACH_SAFE (cert, cert_identities, &certs->by_identity, next) {
@@ -293,6 +294,8 @@ static void on_list_end(void *ctx, uint64_t number)
 		}
 		drive(cert);
 	}
+	if (certs->is_known && !was_known)
+		certs->config.on_known(certs->config.ctx);
 }
 
 static void on_list_failed(void *ctx, const char *reason)

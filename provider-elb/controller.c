@@ -155,6 +155,13 @@ static void on_certificate(void *ctx, struct str id)
 		balancers_on_certificate(c->balancers, id);
 }
 
+static void on_certificates_known(void *ctx)
+{
+	struct controller *c = ctx;
+	if (c->balancers != NULL)
+		balancers_wake(c->balancers);
+}
+
 static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct controller *c = timer->data;
@@ -297,6 +304,7 @@ static void make_certs(struct controller *c)
 		.settings = &c->settings,
 		.remove_delay_s = c->options->orphan_grace,
 		.on_change = on_certificate,
+		.on_known = on_certificates_known,
 		.ctx = c,
 	};
 	c->certs = certs_new(&config);

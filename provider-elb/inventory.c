@@ -381,6 +381,11 @@ bool inventory_is_known(const struct inventory *inventory)
 	return inventory->is_known;
 }
 
+const char *inventory_problem(const struct inventory *inventory)
+{
+	return inventory->is_known ? NULL : inventory->problem;
+}
+
 const char *inventory_missing_text(const struct inventory *inventory)
 {
 	if (inventory->is_known)

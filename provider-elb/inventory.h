@@ -38,6 +38,8 @@ void inventory_start(struct inventory *inventory);
 bool inventory_is_known(const struct inventory *inventory);
 /* What is waited for, and why, for people; NULL: nothing. Static, or valid until the next call. */
 const char *inventory_missing_text(const struct inventory *inventory);
+/* Why the last pass failed, while nothing is known; NULL: it did not. Likewise. */
+const char *inventory_problem(const struct inventory *inventory);
 /* Lists everything again: soon, after the pass under way if there is one. Cheap; may be called any number of times. */
 void inventory_list_now(struct inventory *inventory);
 /* Somebody else may have written until now: forgets all, and nothing is known before a pass that begins now is complete. */

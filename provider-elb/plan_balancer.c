@@ -46,7 +46,7 @@ bool plan_balancer_make(
 		double since = work->input->failed_since;
 		double waited = since > 0 ? work->input->now - since : 0;
 		if (waited < PLAN_FAILED_WAIT_S) {
-			plan_wait(work, "the failed load balancer to be made anew",
+			plan_wait_for_help(work, "the failed load balancer to be made anew",
 				PLAN_FAILED_WAIT_S - waited);
 			return false;
 		}

@@ -249,6 +249,7 @@ static void old_rules_are_pushed_to_the_end(void **state)
 	world_plan(&world);
 	assert_int_equal(world.plan.step, PLAN_LATER);
 	assert_string_equal(world.plan.waits_for, "free priorities among the rules of others");
+	assert_true(world.plan.needs_help);
 	world_fini(&world);
 }
 
