@@ -136,7 +136,7 @@ void balancers_on_network(struct balancers *balancers)
 	struct object *object = state_first(provider_state(provider), LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(provider_state(provider), object)) {
 		if (object_user(object) != NULL)
-			balancer_want(object_user(object), object);
+			balancer_reconsider(object_user(object), object);
 	}
 	balancers_wake(balancers);
 }
@@ -174,11 +174,11 @@ void balancers_tell_statuses(struct balancers *balancers)
 		balancer_tell(balancer);
 }
 
-void balancers_recheck(struct balancers *balancers)
+void balancers_start_over(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
 		balancer = sorted_next(&balancers->all, balancer))
-		balancer_recheck(balancer);
+		balancer_start_over(balancer);
 }
 
 /* ---- the sweep ---- */

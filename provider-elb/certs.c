@@ -113,7 +113,7 @@ static void start_grace(struct cert *cert)
 
 static void join(struct cert *cert, enum cert_step step)
 {
-	cert->entry.class = CALL_OTHER;
+	cert->entry.bucket = CALL_OTHER;
 	cert->entry.rank = cert->is_unused ? RANK_SWEEP : RANK_CHANGE;
 	cert->entry.is_write = cert_plan_is_write(step);
 	call_queue_join(cert->config->queue, &cert->entry);
@@ -190,7 +190,7 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	char *reason = str_dup(answer->message);
 	cert->call = NULL;
 	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], cert->entry.class, 1);
+	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], cert->entry.bucket, 1);
 	call_queue_done(
 		cert->config->queue, &cert->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);

@@ -2,6 +2,7 @@
 """provider-elb alone on this machine: the stand-in of AWS before it, a translator of the tests behind it."""
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import Any
 
@@ -12,6 +13,7 @@ from .line import build_folder
 from .provider_link import Translator
 from .wait import stays, wait_for
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = "demo"
 FAST = ["--poll-interval", "0.2", "--list-interval", "600", "--sweep-interval", "0", "--replace-delay", "1", "--orphan-grace", "1", "--tag-delay", "0.2",
         "--read-rate", "500", "--target-rate", "500", "--write-rate", "500", "--other-rate", "500"]
@@ -22,6 +24,11 @@ def elb_provider(runtime: pathlib.Path, folder: pathlib.Path, aws: Aws, *argumen
     return Daemon(build_folder() / "provider-elb/sluice-provider-elb",
                   ["--runtime-dir", str(runtime), "--cluster-name", CLUSTER, "--vpc-id", aws.vpc, *FAST, *arguments],
                   folder / "provider.log", aws.environment(source))
+
+
+def policy() -> list[dict[str, Any]]:
+    """Statements of the policy that users are told to give to the provider."""
+    return json.loads((ROOT / "examples/aws/iam-policy.json").read_text().replace("CLUSTER", CLUSTER))["Statement"]
 
 
 class InAws:
@@ -54,12 +61,12 @@ class InAws:
 
 
 class ElbBench(InAws, Room):
-    """Use it as a context manager. The provider is started with start(), or by start=True."""
+    """Use it as a context manager. The provider is started with start(), or by start=True. It has the rights of the policy, and no others."""
 
     def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, arguments: list[str] | None = None,
                  source: str = "environment", **aws: Any):
         super().__init__("provider")
-        self.aws = Aws(settings=settings, **aws)
+        self.aws = Aws(settings={"policy": policy()} | (settings or {}), **aws)
         self.translator = Translator(self.runtime)
         self.provider = elb_provider(self.runtime, self.folder, self.aws, *(arguments or []), source=source)
         if start:
