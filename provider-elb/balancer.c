@@ -252,6 +252,7 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	if (answer->outcome == AWS_OK)
 		take_step(balancer, answer);
 	note_answer(balancer, answer);
+	balancer_drop_spent(balancer);
 	drive(balancer);
 }
 
@@ -371,6 +372,8 @@ static void on_targets(void *ctx)
 void balancer_recheck(struct balancer *balancer)
 {
 	drop_content(balancer);
+	/* The plan that is carried out may point into it: its answer is not taken, but read. */
+	balancer->losses = UINT64_MAX;
 	for (size_t i = 0; i < balancer->sync_count; i++)
 		target_sync_recheck(balancer->syncs[i], RANK_SWEEP);
 }
@@ -443,6 +446,7 @@ void balancer_free(struct balancer *balancer)
 	content_reader_free(balancer->reader);
 	ev_timer_stop(balancer->context->calls->loop, &balancer->timer);
 	balancer_forget_wanted(balancer);
+	balancer_drop_spent(balancer);
 	arena_fini(&balancer->arena);
 	arena_fini(&balancer->step_arena);
 	held_free(balancer->held);

@@ -27,6 +27,9 @@ struct balancer {
 
 	/* What is wanted: all of it in `arena`. */
 	struct arena arena;
+	/* What was wanted when the call under way was planned, which needs it until its answer; empty: that is still wanted. */
+	struct arena spent_arena;
+	bool has_spent;
 	struct load_balancer decoded;
 	struct wanted wanted;
 	bool has_wanted;

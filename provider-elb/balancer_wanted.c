@@ -141,11 +141,29 @@ static void set_syncs(struct balancer *balancer, void (*on_progress)(void *ctx))
 
 /* ---- what is wanted ---- */
 
+static void empty_arena(struct balancer *balancer)
+{
+	if (!call_is_running(&balancer->call) || balancer->has_spent) {
+		arena_reset(&balancer->arena);
+		return;
+	}
+	balancer->spent_arena = balancer->arena;
+	balancer->has_spent = true;
+	arena_init(&balancer->arena);
+}
+
+void balancer_drop_spent(struct balancer *balancer)
+{
+	if (balancer->has_spent)
+		arena_fini(&balancer->spent_arena);
+	balancer->has_spent = false;
+}
+
 void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(void *ctx))
 {
 	struct virtual_host *hosts = NULL;
 	struct wanted_lookup lookup = {find_pool, find_certificate, balancer};
-	arena_reset(&balancer->arena);
+	empty_arena(balancer);
 	provider_decode(balancer->context->provider, balancer->object, &balancer->arena,
 		&balancer->decoded);
 	balancer->wanted = (struct wanted){.count = 0};
@@ -163,7 +181,7 @@ void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(voi
 void balancer_forget_wanted(struct balancer *balancer)
 {
 	free_syncs(balancer);
-	arena_reset(&balancer->arena);
+	empty_arena(balancer);
 	balancer->wanted = (struct wanted){.count = 0};
 	balancer->has_wanted = false;
 	balancer->left_out = 0;

@@ -10,3 +10,5 @@ void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(voi
 void balancer_forget_wanted(struct balancer *balancer);
 /* Its loops of targets go on. */
 void balancer_wake_syncs(struct balancer *balancer);
+/* The call that was under way has its answer. */
+void balancer_drop_spent(struct balancer *balancer);
