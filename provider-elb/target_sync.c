@@ -161,6 +161,8 @@ static void fail(struct target_sync *sync, const struct client_answer *answer)
 	/* A batch that was refused whole says nothing of each: the truth is read. */
 	if (group != NULL && answer->is_unknown)
 		group->has_targets = false;
+	if (group != NULL)
+		group->is_refused = true;
 	free(sync->problem);
 	sync->problem = str_dup(answer->message);
 	ev_timer_set(&sync->retry, backoff_next(&sync->backoff), 0.);
@@ -177,6 +179,8 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 		backoff_succeeded(&sync->backoff);
 		free(sync->problem);
 		sync->problem = NULL;
+		if (group != NULL)
+			group->is_refused = false;
 		if (group != NULL && sync->what == SENT_READ)
 			sync->health = answers_health(answer->xml, group);
 		else if (group != NULL)

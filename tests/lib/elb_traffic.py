@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .answer import Answer
-from .backend import Backend, H2Backend, Pod
+from .backend import Backend, Pod
 from .elb_bench import ElbBench
 from .provider_link import Object, pool
 from .raw_http import exchange
@@ -20,12 +20,26 @@ class TrafficBench(ElbBench):
     def __init__(self, *arguments: Any, **settings: Any):
         super().__init__(*arguments, **settings)
         self.pods: list[Pod] = []
+        self._fence = 0
 
     def stop(self) -> list[str]:
         complaints = super().stop()
         for pod in self.pods:
             pod.stop()
         return complaints
+
+    # What is wanted
+
+    def serve(self, *objects: Object, owner: str = WEB, gone: list[tuple[str, str]] | None = None) -> None:
+        """Adds, replaces and removes objects in one commit, and waits until all of it is in force.
+
+        A status speaks of a load balancer object; so that one has to follow, its class changes, which means nothing here."""
+        self._fence += 1
+        self.translator.put(*objects, commit=False)
+        self.translator.remove(*(gone or []), commit=False)
+        lb = {key: value for key, value in self.translator.objects["load-balancer", owner].items() if key != "rev"}
+        self.translator.put({**lb, "class": f"fence-{self._fence}"})
+        self.settle(owner)
 
     # Pods
 
@@ -70,5 +84,3 @@ class TrafficBench(ElbBench):
 def name_of(answer: Answer) -> str | int:
     return answer.headers.get("x-backend", answer.status) if answer.status == 200 else answer.status
 
-
-__all__ = ["Backend", "H2Backend", "TrafficBench", "WEB", "name_of"]

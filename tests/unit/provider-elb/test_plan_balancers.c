@@ -203,8 +203,8 @@ static void old_rules_are_pushed_to_the_end(void **state)
 	}
 	world.settings.rules_max = 10000;
 	world_want(&world, "80 p: /a=p /b=p /y=p");
-	world_run(&world, "tag changing; set-priorities 80 2; create-rule rule /a g-p:1; "
-			  "create-rule rule /b g-p:1; delete-rule rule /x; tag; ");
+	world_run(&world, "tag changing; create-rule rule /a g-p:1; create-rule rule /b g-p:1; "
+			  "set-priorities 80 4; delete-rule rule /x; tag; ");
 	listener = &balancer->listeners.items[0];
 	assert_int_equal(listener->rules.items[0].priority, 45000);
 	assert_int_equal(listener->rules.items[2].priority, 45002);
