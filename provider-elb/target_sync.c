@@ -25,6 +25,9 @@ struct target_sync {
 	struct call call;
 	struct arena sent_arena;
 	struct elb_target_list sent; /* of the call under way; in sent_arena */
+	/* AWS takes no more of them: from now on some go before as many come. */
+	bool is_full;
+	size_t room; /* how many have gone and were not replaced yet, with is_full */
 	enum { SENT_NOTHING, SENT_REGISTER, SENT_DEREGISTER, SENT_READ } what;
 	enum call_rank read_rank;
 	enum requests_health health;
@@ -61,6 +64,24 @@ static struct elb_target_list removals(
 		REQUESTS_TARGETS_MAX, arena);
 }
 
+/* New ones first. Where there is no room for that half of the old ones go for as many of the new ones, so that some always serve, if there is more than one. */
+static void choose(struct target_sync *sync, const struct observed_group *group)
+{
+	sync->sent = additions(sync, group, &sync->sent_arena);
+	bool is_short = sync->is_full && sync->sent.count > sync->room;
+	if (is_short)
+		sync->sent.count = sync->room;
+	if (sync->sent.count != 0) {
+		sync->what = SENT_REGISTER;
+		return;
+	}
+	sync->sent = removals(sync, group, &sync->sent_arena);
+	if (is_short)
+		sync->sent.count = (sync->sent.count + 1) / 2;
+	if (sync->sent.count != 0)
+		sync->what = SENT_DEREGISTER;
+}
+
 static bool make(struct target_sync *sync, struct arena *arena, struct request *ret_request)
 {
 	const struct observed_group *group = find(sync);
@@ -68,14 +89,7 @@ static bool make(struct target_sync *sync, struct arena *arena, struct request *
 	if (group == NULL)
 		return false;
 	arena_reset(&sync->sent_arena);
-	sync->sent = additions(sync, group, &sync->sent_arena);
-	if (sync->sent.count != 0)
-		sync->what = SENT_REGISTER;
-	if (sync->what == SENT_NOTHING) {
-		sync->sent = removals(sync, group, &sync->sent_arena);
-		if (sync->sent.count != 0)
-			sync->what = SENT_DEREGISTER;
-	}
+	choose(sync, group);
 	if (sync->what != SENT_NOTHING) {
 		for (size_t i = 0; i < sync->sent.count; i++)
 			sync->sent.items[i].ip =
@@ -137,6 +151,10 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 	}
 	struct arena arena;
 	arena_init(&arena);
+	if (sync->what == SENT_DEREGISTER)
+		sync->room += sync->sent.count;
+	else
+		sync->room -= sync->room < sync->sent.count ? sync->room : sync->sent.count;
 	if (sync->what == SENT_DEREGISTER) {
 		struct elb_target_list rest =
 			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
@@ -145,14 +163,32 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 		targets_fini(&sync->departed);
 		sync->departed = kept;
 	}
-	if (targets_have_all(&group->targets, &sync->wanted))
+	if (targets_have_all(&group->targets, &sync->wanted)) {
 		sync->is_changed = false;
+		sync->is_full = false;
+	}
 	arena_fini(&arena);
+}
+
+/* Whether there are old ones that can make room for new ones. */
+static bool make_room(struct target_sync *sync, const struct observed_group *group)
+{
+	struct arena arena;
+	arena_init(&arena);
+	sync->room = 0;
+	sync->is_full = sync->what == SENT_REGISTER && group != NULL &&
+			removals(sync, group, &arena).count != 0;
+	arena_fini(&arena);
+	return sync->is_full;
 }
 
 static void fail(struct target_sync *sync, const struct client_answer *answer)
 {
 	struct observed_group *group = find(sync);
+	if (answer->outcome == AWS_QUOTA && make_room(sync, group)) {
+		step(sync);
+		return;
+	}
 	/* Throttled: the queue slows down by itself; in an outage it waits. */
 	if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
 		step(sync);

@@ -167,7 +167,7 @@ def test_a_pool_gets_another_protocol():
             # The stand-in speaks HTTP/1.1 to all targets.
             for protocol, version in (("h2c", "HTTP2"), ("", "HTTP1")):
                 bench.serve({**bench.translator.objects["pool", WEB], "protocol": protocol})
-                wait_for(lambda: [g["ProtocolVersion"] for g in bench.aws.groups()] == [version], "the old group to go")  # noqa: B023
+                wait_for(lambda: [g["settings"]["ProtocolVersion"] for g in bench.aws.groups()] == [version], "the old group to go")  # noqa: B023
 
 
 def test_a_pool_gets_another_port(bench):

@@ -16,13 +16,12 @@ import pytest
 
 from lib.elb_traffic import WEB, TrafficBench
 from lib.provider_link import load_balancer, virtual_host
-from lib.wait import wait_for
 from standins.elb import conditions
 
 HOSTS = ["a.test", "b.test", "x.w.test", "y.w.test", "_u.w.test", "*.w.test", "*.test", "", "10.1.2.3", "local", "a-b.c.test"]
 OTHER_HOSTS = ["deep.x.w.test", "w.test", "unknown.org", "A.TEST", "X.w.test", "wxtest", "q.test"]
 STEMS = ["", "/a", "/a/b", "/a/b/c", "/ab", "/b", "/A", "/x.y", "/%2e%2e", "/a%2Fb", "/p*", "/*", "/a*b", "/(a|b)", "/[a]", "/a+", "/^a$", "/a{2}", "/c\\d", "/~u", "/k=v;w",
-         "/a,b!", "/\"q\"", "/e'f", "/$1", "/#{host}".replace("#", "")]
+         "/a,b!", "/\"q\"", "/e'f", "/$1", "/{host}"]
 POOLS = ["one", "two", "three", "four", "five", "none", "unknown"]
 WRITES = ["CreateRule", "DeleteRule", "ModifyRule", "SetRulePriorities", "ModifyListener", "CreateListener"]
 
@@ -197,12 +196,11 @@ def check(bench: TrafficBench, watcher: Watcher, asked: list, before: dict, afte
         assert bench.reached(host, path) == meant(after, host, path), f"{where}: {host}{path}"
 
 
-@pytest.mark.parametrize("seed", [1, 2, pytest.param(3, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))])
 def test_a_random_world(seed):
     story(seed, 20, kills=False)
 
 
-@pytest.mark.parametrize("seed", [101, pytest.param(102, marks=pytest.mark.long), pytest.param(103, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [101, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(102, 106))])
 def test_a_random_world_where_the_provider_is_killed(seed):
     story(seed, 20, kills=True)
-    wait_for(lambda: True, "nothing")
