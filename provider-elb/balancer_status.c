@@ -79,7 +79,22 @@ static const char *find_problem(const struct balancer *balancer)
 	return NULL;
 }
 
-/* The one that serves: the wanted one when it is active, else one that it replaces. */
+/* Without a listener nothing answers there. What was not read was applied before, or is being read. */
+static bool can_serve(const struct observed_balancer *balancer)
+{
+	bool is_active = balancer->state == ELB_ACTIVE || balancer->state == ELB_IMPAIRED;
+	return is_active && !balancer->is_leaving && balancer->dns_name != NULL &&
+	       (!balancer->has_content || balancer->listeners.count != 0);
+}
+
+/* It has been as wanted once: in this life, or in one before, which has left its tag. */
+static bool has_taken_over(
+	const struct balancer *balancer, const struct observed_balancer *successor)
+{
+	return balancer->is_settled || successor->applied != NULL;
+}
+
+/* The one that serves: the wanted one when it has all that is wanted, else one that it replaces. */
 static const struct observed_balancer *find_serving(
 	struct balancer *balancer, const struct wanted_balancer *wanted, struct arena *arena)
 {
@@ -88,13 +103,21 @@ static const struct observed_balancer *find_serving(
 	size_t count = observed_balancers_of(
 		balancer->context->observed, str_from(balancer->lb), arena, &all);
 	for (size_t i = 0; i < count; i++) {
-		bool is_active = all[i]->state == ELB_ACTIVE || all[i]->state == ELB_IMPAIRED;
-		if (all[i]->type != wanted->type || !is_active || all[i]->dns_name == NULL)
+		bool is_wanted = str_eq_c(wanted->name, all[i]->name);
+		if (all[i]->type != wanted->type || !can_serve(all[i]))
 			continue;
-		if (serving == NULL || str_eq_c(wanted->name, all[i]->name))
+		if (serving == NULL || (is_wanted && has_taken_over(balancer, all[i])) ||
+			(str_eq_c(wanted->name, serving->name) &&
+				!has_taken_over(balancer, serving)))
 			serving = all[i];
 	}
 	return serving;
+}
+
+/* After a start it serves all that it did before, while certificates are still being looked for. */
+static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+{
+	return wanted->waits_for_certificates && serving->applied != NULL;
 }
 
 static void add_address(const struct observed_balancer *serving,
@@ -115,7 +138,7 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 	for (size_t i = 0; i < balancer->wanted.count; i++) {
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
 		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
-		if (serving != NULL)
+		if (serving != NULL && !was_whole(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
 			missing++;
@@ -180,6 +203,27 @@ static bool waits_for_certificates(const struct balancer *balancer)
 	return false;
 }
 
+/* Endpoints change without a new plan. */
+static bool is_applied(const struct balancer *balancer)
+{
+	bool is_settled = balancer->is_settled && !waits_for_certificates(balancer);
+	for (size_t i = 0; is_settled && i < balancer->sync_count; i++)
+		is_settled = target_sync_is_settled(balancer->syncs[i]);
+	return is_settled;
+}
+
+/* What does not come by itself. Of what passes nobody is told: with each new load balancer some minutes go by until it is active, and after each start
+ * some seconds until everything is known. Absent: it is at work. */
+static struct str find_wait(const struct balancer *balancer, struct arena *arena)
+{
+	const char *unlisted = inventory_problem(balancer->context->inventory);
+	if (unlisted != NULL)
+		return arena_printf(arena, "it is not known what AWS has: %s", unlisted);
+	if (balancer->plan.waits_for != NULL && balancer->plan.needs_help)
+		return arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	return STR_NONE;
+}
+
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
 	const char *problem = find_problem(balancer);
@@ -187,13 +231,13 @@ bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct
 	if (problem != NULL) {
 		status->state = LB_STATE_FAILED;
 		status->message = arena_str(arena, str_from(problem));
-	} else if (balancer->is_settled && !waits_for_certificates(balancer)) {
+	} else if (is_applied(balancer)) {
 		status->state = LB_STATE_APPLIED;
-	} else if (waits_for_certificates(balancer)) {
-		status->message = STR("waits for a certificate that is being imported into ACM");
-	} else if (balancer->plan.waits_for != NULL) {
-		status->message = arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	} else {
+		status->message = find_wait(balancer, arena);
 	}
+	if (!balancer->has_wanted)
+		return true;
 	if (balancer->decoded.absent) {
 		status->addresses_known = status->state == LB_STATE_APPLIED;
 		return true;

@@ -114,7 +114,7 @@ static void find_orphans(struct balancers *balancers)
 	arena_fini(&arena);
 }
 
-static void wake_all(struct balancers *balancers)
+void balancers_wake(struct balancers *balancers)
 {
 	struct balancer *next;
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
@@ -127,7 +127,7 @@ static void wake_all(struct balancers *balancers)
 void balancers_on_listed(struct balancers *balancers)
 {
 	find_orphans(balancers);
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_network(struct balancers *balancers)
@@ -136,9 +136,9 @@ void balancers_on_network(struct balancers *balancers)
 	struct object *object = state_first(provider_state(provider), LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(provider_state(provider), object)) {
 		if (object_user(object) != NULL)
-			balancer_want(object_user(object), object);
+			balancer_reconsider(object_user(object), object);
 	}
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_changed(struct balancers *balancers, struct str lb)
@@ -174,11 +174,11 @@ void balancers_tell_statuses(struct balancers *balancers)
 		balancer_tell(balancer);
 }
 
-void balancers_recheck(struct balancers *balancers)
+void balancers_start_over(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
 		balancer = sorted_next(&balancers->all, balancer))
-		balancer_recheck(balancer);
+		balancer_start_over(balancer);
 }
 
 /* ---- the sweep ---- */

@@ -61,7 +61,7 @@ static void check_ready(struct controller *c)
 		missing = "the translator";
 	else if (!state_is_complete(provider_state(c->provider)))
 		missing = "the translator's first snapshot";
-	daemon_set_missing(c->daemon, missing != NULL ? xstrdup(missing) : NULL);
+	daemon_set_missing(c->daemon, missing);
 	call_queue_wake(c->calls.queue);
 }
 
@@ -113,7 +113,7 @@ static void on_certificates_end(void *ctx)
 static void on_listed(void *ctx)
 {
 	struct controller *c = ctx;
-	/* Everything the other replica has done is known by now: become active. */
+	/* This pass began after the other replica had to stop, so everything that it has done is known by now. */
 	if (c->follows && provider_may_act(c->provider))
 		c->follows = false;
 	balancers_on_listed(c->balancers);
@@ -127,7 +127,10 @@ static void on_changed(void *ctx, struct str lb)
 
 static void on_progress(void *ctx)
 {
-	check_ready(ctx);
+	struct controller *c = ctx;
+	if (c->balancers != NULL && !inventory_is_known(c->inventory))
+		balancers_tell_statuses(c->balancers);
+	check_ready(c);
 }
 
 static const struct inventory_ops inventory_ops = {
@@ -150,6 +153,13 @@ static void on_certificate(void *ctx, struct str id)
 	struct controller *c = ctx;
 	if (c->balancers != NULL)
 		balancers_on_certificate(c->balancers, id);
+}
+
+static void on_certificates_known(void *ctx)
+{
+	struct controller *c = ctx;
+	if (c->balancers != NULL)
+		balancers_wake(c->balancers);
 }
 
 static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
@@ -197,8 +207,8 @@ static void on_lead(void *ctx, bool may_act)
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
-	balancers_recheck(c->balancers);
-	inventory_list_now(c->inventory);
+	inventory_start_over(c->inventory);
+	balancers_start_over(c->balancers);
 }
 
 static const struct provider_ops provider_ops = {
@@ -294,6 +304,7 @@ static void make_certs(struct controller *c)
 		.settings = &c->settings,
 		.remove_delay_s = c->options->orphan_grace,
 		.on_change = on_certificate,
+		.on_known = on_certificates_known,
 		.ctx = c,
 	};
 	c->certs = certs_new(&config);
