@@ -380,6 +380,7 @@ def certificate_story(bench: ElbBench) -> None:
     bench.aws.forget()
     bench.translator.put(certificate("cert", self_signed("foo.bar.com")))
     wait_for(lambda: bench.aws.certificates()[0]["serial"] != stored["serial"], "the renewed one")
+    wait_for(lambda: "AddTagsToCertificate" in bench.writes(), "its tag")
     bench.quiet()
     assert [c["arn"] for c in bench.aws.certificates()] == [stored["arn"]]
     assert bench.writes() == ["ImportCertificate", "AddTagsToCertificate"]
