@@ -3,6 +3,7 @@
 
 #include "provider-elb/balancer_failure.h"
 #include "provider-elb/log_events.h"
+#include "provider-elb/notices.h"
 
 /* ---- what was done ---- */
 
@@ -148,12 +149,40 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 		(missing == 0 && balancer->wanted.count != 0) || status->addresses.count != 0;
 }
 
+/* What AWS had no room for, although the quota allows it: others have rules there, too. */
+static size_t list_given_up(
+	const struct balancer *balancer, struct arena *arena, struct lb_notice **ret_list)
+{
+	struct notices notices;
+	notices_init(&notices, arena);
+	for (size_t i = 0; i < balancer->wanted.count; i++) {
+		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
+		const size_t *kept = plan_kept_rules(wanted, balancer->rules_given_up, arena);
+		for (size_t k = 0; k < wanted->listeners.count; k++) {
+			const struct elb_listener *listener = &wanted->listeners.items[k];
+			for (size_t n = kept[k]; n < listener->rules.count; n++)
+				notices_add(&notices, NOTICE_RULE_QUOTA,
+					listener->rules.items[n].ingress,
+					arena_printf(arena, "%.*s (port %llu)",
+						STR_FMT(listener->rules.items[n].where),
+						(unsigned long long)listener->port));
+		}
+	}
+	return notices_list(&notices, WANTED_NOTICES_MAX, ret_list);
+}
+
 static void add_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
+	struct lb_notice *given_up = NULL;
+	size_t given_up_count =
+		balancer->rules_given_up != 0 ? list_given_up(balancer, arena, &given_up) : 0;
 	size_t count = balancer->wanted.notices.count;
-	status->notices.items = arena_calloc(arena, count + 2, sizeof(struct lb_notice));
+	status->notices.items =
+		arena_calloc(arena, count + given_up_count + 1, sizeof(struct lb_notice));
 	for (size_t i = 0; i < count; i++)
 		status->notices.items[status->notices.count++] = balancer->wanted.notices.items[i];
+	for (size_t i = 0; i < given_up_count; i++)
+		status->notices.items[status->notices.count++] = given_up[i];
 	if (balancer->left_out != 0)
 		status->notices.items[status->notices.count++] = (struct lb_notice){
 			.reason = STR("TooManyEndpoints"),
@@ -162,15 +191,6 @@ static void add_notices(struct balancer *balancer, struct arena *arena, struct l
 				"takes %llu",
 				balancer->left_out,
 				(unsigned long long)balancer->context->settings->targets_max),
-		};
-	if (balancer->rules_given_up != 0)
-		status->notices.items[status->notices.count++] = (struct lb_notice){
-			.reason = STR("TooManyRules"),
-			.message = arena_printf(arena,
-				"the last %zu path rules are not served: AWS has no room for more "
-				"on this "
-				"load balancer; raise the quota of rules, or use another group",
-				balancer->rules_given_up),
 		};
 }
 

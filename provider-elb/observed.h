@@ -30,6 +30,7 @@ struct observed_group {
 	struct elb_target_list targets;
 	bool has_targets; /* `targets` was read, or the group was made by us in this life */
 	bool is_supplied; /* all wanted targets have been registered once: rules may lead to it */
+	bool is_refused; /* AWS has refused the last registration, and may do so for ever: nobody waits for it */
 	bool is_proven; /* one target was healthy while a rule or listener led to it, or that was waited for long enough */
 	double health_read_at; /* when its targets' health was last read to prove it; 0: never */
 	double attached_at;    /* since when something leads to it, by ev_now(); 0: nothing does */

@@ -140,5 +140,9 @@ struct plan {
 /* Everything that *ret_plan points to is in the arena, or in what the input points to. */
 void plan_next(const struct plan_input *input, struct arena *arena, struct plan *ret_plan);
 
+/* How many of its rules each listener keeps when the last `given_up` of all are: where most are left, so that listeners which serve the same hosts lose the
+ * same rules. */
+size_t *plan_kept_rules(const struct wanted_balancer *wanted, size_t given_up, struct arena *arena);
+
 /* What a step is about, to be held when AWS refuses it for good: an identity, a name, an ARN or an id; absent: it is nothing that others could go on without. */
 struct str plan_subject(const struct plan *plan);

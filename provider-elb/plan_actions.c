@@ -69,6 +69,7 @@ static enum plan_action_state check_groups(
 		if (group == NULL && plan_is_held(work, name))
 			return ACTION_HELD;
 		if (group == NULL || !group->is_supplied) {
+			content->is_awaiting |= group == NULL || !group->is_refused;
 			plan_wait(work, "the endpoints to be registered", PLAN_SUPPLY_WAIT_S);
 			return ACTION_BLOCKED;
 		}

@@ -54,21 +54,18 @@ const struct plan_use *plan_content_find_use(const struct plan_content *content,
 
 /* ---- what is wanted of each listener ---- */
 
-/* How many of its rules each listener keeps when the last ones of all are given up: where most are left, so that listeners which serve the same
- * hosts lose the same rules. */
-static size_t *count_kept_rules(const struct plan_content *content)
+size_t *plan_kept_rules(const struct wanted_balancer *wanted, size_t given_up, struct arena *arena)
 {
-	const struct wanted_balancer *wanted = content->wanted;
-	size_t *kept = arena_calloc(content->work->arena, wanted->listeners.count, sizeof(*kept));
+	size_t *kept = arena_calloc(arena, wanted->listeners.count, sizeof(*kept));
 	for (size_t i = 0; i < wanted->listeners.count; i++)
 		kept[i] = wanted->listeners.items[i].rules.count;
-	for (size_t left = content->work->input->rules_given_up; left > 0; left--) {
+	for (size_t left = given_up; left > 0; left--) {
 		size_t most = 0;
 		for (size_t i = 1; i < wanted->listeners.count; i++) {
 			if (kept[i] >= kept[most])
 				most = i;
 		}
-		if (kept[most] == 0)
+		if (wanted->listeners.count == 0 || kept[most] == 0)
 			break;
 		kept[most]--;
 	}
@@ -137,7 +134,7 @@ void plan_content_init(struct plan_content *content, struct plan_work *work,
 	*content = (struct plan_content){.work = work, .wanted = wanted, .balancer = balancer};
 	find_uses(content);
 	match_listeners(content);
-	const size_t *kept = count_kept_rules(content);
+	const size_t *kept = plan_kept_rules(wanted, work->input->rules_given_up, work->arena);
 	count_rules(content, kept);
 	for (size_t i = 0; i < content->listeners.count; i++) {
 		if (content->listeners.items[i].read != NULL)

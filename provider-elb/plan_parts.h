@@ -61,6 +61,7 @@ struct plan_content {
 	size_t rule_count;                       /* that AWS has in it, of whomever */
 	size_t rules_max;                        /* that AWS takes */
 	bool is_blocked;                         /* as of a listener, but of any */
+	bool is_awaiting; /* a group gets its targets just now: what comes after a new rule that leads to it waits */
 	struct observed_group *
 		unproven; /* leads beside another one, and has yet to show a healthy target: the one that was asked longest ago */
 };

@@ -84,7 +84,17 @@ static bool assign(struct plan_listener *listener, const struct numbers *taken, 
 	return true;
 }
 
-/* Decides the priorities, and which rules have to move for that. */
+static bool has_moves(const struct plan_listener *listener)
+{
+	for (size_t i = 0; i < listener->rules.count; i++) {
+		const struct plan_rule *rule = &listener->rules.items[i];
+		if (rule->read != NULL && rule->read->priority != rule->priority)
+			return true;
+	}
+	return false;
+}
+
+/* Decides the priorities, and which rules have to move for that. Where some do, those that go step behind them in the same call. */
 static void find_moves(struct plan_content *content, struct plan_listener *listener)
 {
 	struct arena *arena = content->work->arena;
@@ -92,7 +102,7 @@ static void find_moves(struct plan_content *content, struct plan_listener *liste
 	bool fits = assign(listener, &taken, arena);
 	listener->moves =
 		arena_calloc(arena, listener->read->rules.count, sizeof(struct plan_priority));
-	if (!fits) {
+	if (!fits || has_moves(listener)) {
 		taken = find_taken(listener, false, arena);
 		fits = assign(listener, &taken, arena) && push_leaving(listener, &taken, arena);
 	}
@@ -109,6 +119,31 @@ static void find_moves(struct plan_content *content, struct plan_listener *liste
 		plan_wait_for_help(content->work, "free priorities among the rules of others",
 			PLAN_PRIORITIES_WAIT_S);
 	}
+}
+
+/* New rules get the last numbers that nobody has, in their order: behind all others they take no request from them, and go to their places in the call that
+ * moves the others. False: there is no room behind them. */
+static bool stage(struct plan_listener *listener)
+{
+	const struct elb_listener *read = listener->read;
+	size_t left = read->rules.count;
+	uint64_t number = PRIORITY_MAX;
+	uint64_t last_own = 0;
+	for (size_t i = 0; i < read->rules.count; i++) {
+		if (!str_is_empty(read->rules.items[i].identity))
+			last_own = read->rules.items[i].priority;
+	}
+	for (size_t i = listener->rules.count; i > 0; i--) {
+		struct plan_rule *rule = &listener->rules.items[i - 1];
+		if (rule->read != NULL)
+			continue;
+		for (; left > 0 && read->rules.items[left - 1].priority >= number; left--)
+			number -= read->rules.items[left - 1].priority == number;
+		if (number <= last_own)
+			return false;
+		rule->priority = number--;
+	}
+	return true;
 }
 
 static bool set_priorities(struct plan_content *content)
@@ -204,8 +239,11 @@ static bool make_room(struct plan_content *content)
 	return false;
 }
 
+/* In order of precedence: none takes a request that belongs to one that is still to come. */
 static bool create_rules(struct plan_content *content, struct plan_listener *listener)
 {
+	if (listener->move_count != 0 && !stage(listener))
+		return false;
 	for (size_t i = 0; i < listener->rules.count; i++) {
 		const struct plan_rule *rule = &listener->rules.items[i];
 		const struct elb_action *action = NULL;
@@ -226,33 +264,40 @@ static bool create_rules(struct plan_content *content, struct plan_listener *lis
 	return false;
 }
 
+/* The last one first: none leaves its requests to one that goes, too. */
 static bool delete_rules(struct plan_content *content, struct plan_listener *listener)
 {
 	struct plan_work *work = content->work;
-	for (size_t i = 0; i < listener->leaving.count && !listener->is_blocked; i++) {
-		const struct elb_rule *rule = listener->leaving.items[i];
+	for (size_t i = listener->leaving.count; i > 0 && !listener->is_blocked; i--) {
+		const struct elb_rule *rule = listener->leaving.items[i - 1];
 		if (!plan_is_held(work, rule->arn) && plan_may_delete(work))
 			return delete_rule(content, listener->read, rule);
 	}
 	return false;
 }
 
+static bool for_each(struct plan_content *content,
+	bool (*phase)(struct plan_content *content, struct plan_listener *listener))
+{
+	for (size_t i = 0; i < content->listeners.count; i++) {
+		struct plan_listener *listener = &content->listeners.items[i];
+		if (listener->read != NULL && phase(content, listener))
+			return true;
+	}
+	return false;
+}
+
+/* In this order a request that is answered alike before and after the change is never answered in another way. */
 bool plan_rules_change(struct plan_content *content)
 {
-	static bool (*const phases[])(struct plan_content * content,
-		struct plan_listener * listener) = {change_rules, create_rules, delete_rules};
 	for (size_t i = 0; i < content->listeners.count; i++) {
 		if (content->listeners.items[i].read != NULL)
 			find_moves(content, &content->listeners.items[i]);
 	}
-	if (set_priorities(content))
+	if (for_each(content, create_rules))
 		return true;
-	for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
-		for (size_t j = 0; j < content->listeners.count; j++) {
-			struct plan_listener *listener = &content->listeners.items[j];
-			if (listener->read != NULL && phases[i](content, listener))
-				return true;
-		}
-	}
-	return false;
+	if (content->is_awaiting)
+		return false;
+	return set_priorities(content) || for_each(content, change_rules) ||
+	       for_each(content, delete_rules);
 }

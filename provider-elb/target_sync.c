@@ -35,6 +35,9 @@ struct target_sync {
 	/* Of the call under way; in sent_arena. */
 	struct elb_target_list sent;
 	struct str sent_to; /* ARN of the group */
+	/* AWS takes no more of them: from now on some go before as many come. */
+	bool is_full;
+	size_t room; /* how many have gone and were not replaced yet, with is_full */
 	enum { SENT_NOTHING, SENT_REGISTER, SENT_DEREGISTER, SENT_READ } what;
 	bool is_removal_next; /* the last call has registered: what has to go may not wait for more that comes */
 	enum call_rank read_rank;
@@ -86,7 +89,8 @@ static bool leaves_one(const struct target_sync *sync, const struct observed_gro
 }
 
 /* Additions come first, so that a group is not left without targets; but they take turns, because in a long rollout there are always more of them, and what is
- * gone would go on getting requests. */
+ * gone would go on getting requests. Where there is no room for new ones, half of the old ones go for as many of them, so that some always serve, if there is
+ * more than one. */
 static void choose(struct target_sync *sync, const struct observed_group *group)
 {
 	struct elb_target_list more, less;
@@ -94,8 +98,13 @@ static void choose(struct target_sync *sync, const struct observed_group *group)
 	sync->sent_to = arena_str(&sync->sent_arena, group->group.arn);
 	more = additions(sync, group, &sync->sent_arena);
 	less = removals(sync, group, &sync->sent_arena);
-	bool is_removal = less.count != 0 &&
-			  (more.count == 0 || (sync->is_removal_next && leaves_one(sync, group)));
+	bool is_short = sync->is_full && more.count > sync->room;
+	if (is_short)
+		more.count = sync->room;
+	bool is_turn = sync->is_removal_next && !is_short && leaves_one(sync, group);
+	bool is_removal = less.count != 0 && (more.count == 0 || is_turn);
+	if (is_removal && is_short)
+		less.count = (less.count + 1) / 2;
 	sync->sent = is_removal ? less : more;
 	sync->what = is_removal ? SENT_DEREGISTER : more.count != 0 ? SENT_REGISTER : SENT_NOTHING;
 	if (sync->what == SENT_NOTHING)
@@ -211,14 +220,32 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 	struct arena arena;
 	arena_init(&arena);
 	sync->is_removal_next = sync->what == SENT_REGISTER;
+	if (sync->what == SENT_DEREGISTER)
+		sync->room += sync->sent.count;
+	else
+		sync->room -= sync->room < sync->sent.count ? sync->room : sync->sent.count;
 	if (sync->what == SENT_DEREGISTER) {
 		struct elb_target_list rest =
 			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
 		replace(&sync->departed, &rest);
 	}
-	if (targets_have_all(&group->targets, &sync->wanted))
+	if (targets_have_all(&group->targets, &sync->wanted)) {
 		sync->is_changed = false;
+		sync->is_full = false;
+	}
 	arena_fini(&arena);
+}
+
+/* Whether there are old ones that can make room for new ones. */
+static bool make_room(struct target_sync *sync, const struct observed_group *group)
+{
+	struct arena arena;
+	arena_init(&arena);
+	sync->room = 0;
+	sync->is_full = sync->what == SENT_REGISTER && group != NULL &&
+			removals(sync, group, &arena).count != 0;
+	arena_fini(&arena);
+	return sync->is_full;
 }
 
 /* The only one of the call under way. */
@@ -257,6 +284,10 @@ static bool look_for_refused(struct target_sync *sync, const struct client_answe
 static void fail(struct target_sync *sync, const struct client_answer *answer)
 {
 	struct observed_group *group = find(sync);
+	if (answer->outcome == AWS_QUOTA && make_room(sync, group)) {
+		step(sync);
+		return;
+	}
 	/* Throttled: the queue slows down by itself; in an outage it waits. */
 	if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
 		step(sync);
@@ -271,6 +302,8 @@ static void fail(struct target_sync *sync, const struct client_answer *answer)
 		forget_written(sync);
 		group->has_targets = false;
 	}
+	if (group != NULL)
+		group->is_refused = true;
 	if (answer->outcome == AWS_NOT_FOUND)
 		sync->config.on_missing(sync->config.ctx);
 	str_set(&sync->problem, answer->message);
@@ -289,6 +322,8 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	} else {
 		backoff_succeeded(&sync->backoff);
 		str_set(&sync->problem, STR_NONE);
+		if (group != NULL)
+			group->is_refused = false;
 		if (is_same_group && sync->what == SENT_READ)
 			take_read(sync, group, answer->xml);
 		else if (is_same_group)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
-import re
 
 import pytest
 
@@ -14,14 +12,9 @@ from lib.certs import self_signed
 from lib.local_proxy import certificate, host, pool, rule_of
 from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import exchange
+from lib.route_table import CASES, bytes_of, expand, title
 
-CASES = json.loads((pathlib.Path(__file__).resolve().parents[1] / "cases/routes.json").read_text())
 CLIENT = "127.0.0.9"
-
-
-def expand(text: str) -> str:
-    """`{x*3}` is xxx."""
-    return re.sub(r"\{(.)\*(\d+)\}", lambda found: found[1] * int(found[2]), text)
 
 
 class Table:
@@ -72,19 +65,6 @@ def tables():
     yield table
     complaints = [complaint for item in running.values() for complaint in item.stop()]
     assert not complaints, "\n".join(complaints)
-
-
-def bytes_of(row: dict) -> bytes:
-    if "raw" in row:
-        return expand(row["raw"]).encode("latin-1")
-    method = row.get("method", "GET")
-    return f"{method} {expand(row['target'])} HTTP/1.1\r\nHost: {expand(row['host'])}\r\n\r\n".encode("latin-1")
-
-
-def title(row: dict) -> str:
-    words = row.get("about") or f"{row.get('method', '')}{row['host']}{row['target']}"
-    words = ("tls-" if row.get("tls") else "") + row["balancer"] + "-" + words
-    return re.sub(r"[^!-~]+", "-", words.replace("[", "(").replace("]", ")"))[:80]
 
 
 def check_answer(row: dict, name: str, answer: Answer) -> None:

@@ -223,6 +223,20 @@ static void without_room_old_rules_go_first(void **state)
 	world_fini(&world);
 }
 
+/* What /a/b/c leads to is never what /a/b or /a leads to for a while. */
+static void rules_come_and_go_in_an_order_that_misleads_nobody(void **state)
+{
+	struct world world;
+	world_settled(&world, "80 p: a.example/=p");
+	world_want(&world, "80 p: a.example/a/b=p a.example/a=p a.example/=p");
+	world_run(&world, "tag changing; create-rule rule a.example/a/b g-p:1; "
+			  "create-rule rule a.example/a g-p:1; tag; ");
+	world_want(&world, "80 p: a.example/=p");
+	world_run(&world, "tag changing; delete-rule rule a.example/a; delete-rule rule "
+			  "a.example/a/b; tag; ");
+	world_fini(&world);
+}
+
 /* Those that go are in the way only when there is no other room. */
 static void old_rules_are_pushed_to_the_end(void **state)
 {
@@ -240,8 +254,8 @@ static void old_rules_are_pushed_to_the_end(void **state)
 	}
 	world.settings.rules_max = 10000;
 	world_want(&world, "80 p: /a=p /b=p /y=p");
-	world_run(&world, "tag changing; set-priorities 80 2; create-rule rule /a g-p:1; "
-			  "create-rule rule /b g-p:1; delete-rule rule /x; tag; ");
+	world_run(&world, "tag changing; create-rule rule /a g-p:1; create-rule rule /b g-p:1; "
+			  "set-priorities 80 4; delete-rule rule /x; tag; ");
 	listener = &balancer->listeners.items[0];
 	assert_int_equal(listener->rules.items[0].priority, 45000);
 	assert_int_equal(listener->rules.items[2].priority, 45002);
@@ -268,6 +282,7 @@ int main(void)
 		cmocka_unit_test(nothing_goes_while_something_is_refused_to_the_new_one),
 		cmocka_unit_test(the_last_rules_are_given_up),
 		cmocka_unit_test(without_room_old_rules_go_first),
+		cmocka_unit_test(rules_come_and_go_in_an_order_that_misleads_nobody),
 		cmocka_unit_test(old_rules_are_pushed_to_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,6 +242,31 @@ static void with_the_quota_as_many_are_registered_as_fit(void **fixture)
 	assert_asks("RegisterTargets", "2");
 }
 
+static void with_the_quota_half_of_the_old_ones_make_room(void **fixture)
+{
+	struct fixture *f = *fixture;
+	want(f, "1234");
+	answer_health(f, "1234");
+	want(f, "5678");
+	assert_asks("RegisterTargets", "5678");
+	fake_fail(AWS_QUOTA, false);
+	fake_run(f->calls.loop);
+	assert_asks("DeregisterTargets", "12");
+	answer(f, "");
+	assert_asks("RegisterTargets", "56");
+	answer(f, "");
+	assert_asks("DeregisterTargets", "3");
+	answer(f, "");
+	assert_asks("RegisterTargets", "7");
+	answer(f, "");
+	assert_asks("DeregisterTargets", "4");
+	answer(f, "");
+	assert_asks("RegisterTargets", "8");
+	answer(f, "");
+	assert_null(target_sync_problem(f->sync));
+	assert_true(target_sync_is_settled(f->sync));
+}
+
 static void a_write_whose_answer_is_lost_is_done_again_at_once(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -350,6 +375,7 @@ int main(void)
 		TEST(one_that_is_refused_does_not_hinder_the_others),
 		TEST(one_that_is_refused_and_not_wanted_any_more_is_no_problem),
 		TEST(with_the_quota_as_many_are_registered_as_fit),
+		TEST(with_the_quota_half_of_the_old_ones_make_room),
 		TEST(a_write_whose_answer_is_lost_is_done_again_at_once),
 		TEST(a_group_that_aws_does_not_know_is_looked_for),
 		TEST(an_answer_about_another_group_does_not_count),
