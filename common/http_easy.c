@@ -198,10 +198,11 @@ static void mask_credentials(struct http_easy *easy)
 	/* The longer ones first: what follows the first prefix that fits is the credential. */
 	static const char *const prefixes[] = {"Authorization: Bearer ", "Authorization: Basic ",
 		"Authorization: ", "X-Amz-Security-Token: ", "X-aws-ec2-metadata-token: "};
-	char *body = (char *)(easy->body_in.data + easy->body_in.start);
 	size_t len = buf_len(&easy->body_in);
-	for (const struct curl_slist *item = easy->headers; item != NULL && len != 0;
-		item = item->next) {
+	if (len == 0)
+		return;
+	char *body = (char *)(easy->body_in.data + easy->body_in.start);
+	for (const struct curl_slist *item = easy->headers; item != NULL; item = item->next) {
 		const char *value = NULL;
 		const char *basic = after(item->data, "Authorization: Basic ");
 		for (size_t i = 0; value == NULL && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)

@@ -24,8 +24,10 @@ static int group_made(const struct xml *xml, const struct plan_input *input,
 	observed_see_new(observed, &group->seen_in);
 	/* A create with the settings of what is there already succeeds and returns that. If the list of the tagging API had not noticed it yet, it
 	 * may have targets; what is in use surely has. */
-	if (is_new && group->balancer_arn == NULL)
+	if (is_new && group->balancer_arn == NULL) {
 		group->has_targets = true;
+		observed_set_text(&group->group.applied, plan->wanted_group->applied);
+	}
 	return 0;
 }
 

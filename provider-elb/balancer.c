@@ -261,10 +261,21 @@ static bool waits_for_first_list(const struct balancer *balancer)
 	return waits && !certs_are_known(balancer->context->certs);
 }
 
-static enum call_rank rank_of(enum plan_step step)
+static bool has_groups(struct balancer *balancer)
 {
-	if (step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
-		step == PLAN_CREATE_GROUP)
+	struct observed_group **groups = NULL;
+	return observed_groups_of(balancer->context->observed, str_from(balancer->lb),
+		       &balancer->step_arena, &groups) != 0;
+}
+
+/* Load balancers come first, because they take minutes to become active. Then one that is begun is brought to its end before the next one is: of many, the
+ * first ones serve long before the last ones do, and a change of what serves waits for few of them. */
+static enum call_rank rank_of(struct balancer *balancer)
+{
+	enum plan_step step = balancer->plan.step;
+	bool is_creation = step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
+			   step == PLAN_CREATE_GROUP;
+	if (is_creation && !has_groups(balancer))
 		return RANK_CREATE;
 	return is_step_read(step) ? RANK_POLL : RANK_CHANGE;
 }
@@ -275,7 +286,7 @@ static void join(struct balancer *balancer)
 	struct arena arena;
 	arena_init(&arena);
 	make_request(balancer, &arena, &request);
-	call_join(&balancer->call, &request, rank_of(balancer->plan.step));
+	call_join(&balancer->call, &request, rank_of(balancer));
 	arena_fini(&arena);
 }
 
@@ -347,7 +358,7 @@ static void on_targets(void *ctx)
 {
 	/* Busy or not. */
 	balancer_tell(ctx);
-	balancer_wake(ctx);
+	drive(ctx);
 }
 
 static void on_missing_group(void *ctx)

@@ -15,7 +15,8 @@
 
 static const double REGION_RETRY_S = 10;
 
-enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
+/* Below what an account has: at a rate that is as high as its own, nothing else takes in how unevenly calls arrive. */
+enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
 
 struct controller {
 	struct daemon *daemon;

@@ -36,11 +36,10 @@ static bool plan_present(struct plan_work *work, const struct wanted_balancer *w
 {
 	struct observed_balancer *balancer = plan_balancer_find(work, wanted);
 	bool trusted = is_trusted(work, wanted, balancer), is_usable = false;
-	if (plan_groups_make(work, wanted))
-		return true;
 	if (!trusted && plan_security_make(work, wanted))
 		return true;
-	if (plan_balancer_make(work, wanted, &is_usable))
+	/* It takes minutes to become active: the groups are made meanwhile. */
+	if (plan_balancer_make(work, wanted, &is_usable) || plan_groups_make(work, wanted))
 		return true;
 	if (!is_usable)
 		return false;
@@ -178,7 +177,6 @@ struct str plan_subject(const struct plan *plan)
 	case PLAN_CREATE_GROUP:
 	case PLAN_MODIFY_GROUP:
 	case PLAN_MODIFY_GROUP_ATTRIBUTES:
-	case PLAN_TAG_GROUP:
 		return plan->wanted_group->name;
 	case PLAN_CREATE_BALANCER:
 		return plan->wanted->name;
@@ -203,6 +201,7 @@ struct str plan_subject(const struct plan *plan)
 		return plan->rule->arn;
 	case PLAN_DELETE_BALANCER:
 		return str_from(plan->balancer->arn);
+	case PLAN_TAG_GROUP:
 	case PLAN_DELETE_GROUP:
 		return plan->group->group.arn;
 	case PLAN_DELETE_SECURITY_GROUP:

@@ -5,30 +5,52 @@
 
 #include <stdlib.h>
 
-/* A group that is there: its settings, which TAG_APPLIED brackets as it does those of a balancer, because attributes cannot be read with the rest. */
+static bool write(struct plan_work *work, const struct elb_group *wanted,
+	struct observed_group *group, enum plan_step step)
+{
+	work->plan->group = group;
+	work->plan->wanted_group = wanted;
+	return plan_do(work, step);
+}
+
+static bool tag(struct plan_work *work, const struct elb_group *wanted,
+	struct observed_group *group, struct str value)
+{
+	if (plan_is_held(work, group->group.arn))
+		return false;
+	work->plan->tag_value = value;
+	return write(work, wanted, group, PLAN_TAG_GROUP);
+}
+
+/* Attributes cannot be read with the rest. A group has its tag from the start, and nothing leads to it before they are set: one that is in use has what the
+ * tag says. */
+static bool has_attributes(const struct elb_group *wanted, const struct observed_group *group)
+{
+	return group->balancer_arn != NULL || compare_attributes(wanted, &group->group);
+}
+
+/* A group that is there: its settings, which TAG_APPLIED brackets as it does those of a balancer. */
 static bool change(
 	struct plan_work *work, const struct elb_group *wanted, struct observed_group *group)
 {
 	const struct elb_group *known = &group->group;
-	struct str digest = wanted_group_digest(wanted, work->arena);
+	bool is_told = str_eq(known->applied, wanted->applied);
 	bool is_health_check_same =
 		compare_health_check(&wanted->health_check, &known->health_check);
-	if (str_eq(known->applied, digest) && (!work->input->is_sweep || is_health_check_same))
+	bool is_attributes_same = !is_told || has_attributes(wanted, group);
+	if (is_told && is_attributes_same && (!work->input->is_sweep || is_health_check_same))
 		return false;
+	/* Refused attributes: the tag must not say that it has them once something leads to it. */
 	if (plan_is_held(work, wanted->name))
-		return false;
-	work->plan->group = group;
-	work->plan->wanted_group = wanted;
-	if (!str_is_empty(known->applied) && !str_eq_c(known->applied, TAG_CHANGING)) {
-		work->plan->tag_value = STR(TAG_CHANGING);
-		return plan_do(work, PLAN_TAG_GROUP);
-	}
+		return !is_attributes_same && tag(work, wanted, group, STR(TAG_CHANGING));
+	if (!str_is_empty(known->applied) && !str_eq_c(known->applied, TAG_CHANGING) &&
+		is_attributes_same)
+		return tag(work, wanted, group, STR(TAG_CHANGING));
 	if (!is_health_check_same)
-		return plan_do(work, PLAN_MODIFY_GROUP);
+		return write(work, wanted, group, PLAN_MODIFY_GROUP);
 	if (!compare_attributes(wanted, known))
-		return plan_do(work, PLAN_MODIFY_GROUP_ATTRIBUTES);
-	work->plan->tag_value = digest;
-	return plan_do(work, PLAN_TAG_GROUP);
+		return write(work, wanted, group, PLAN_MODIFY_GROUP_ATTRIBUTES);
+	return tag(work, wanted, group, wanted->applied);
 }
 
 bool plan_groups_make(struct plan_work *work, const struct wanted_balancer *wanted)

@@ -54,19 +54,17 @@ static bool is_round_over(const struct poller *poller)
 
 static void choose_batch(struct poller *poller)
 {
-	size_t left = poller->coming.count - poller->coming_done;
-	size_t most = poller->is_one_by_one ? 1 : ARNS_MAX;
-	const struct str *from = poller->coming.items + poller->coming_done;
+	bool is_going = is_asking_going(poller);
+	const struct str_list *list = is_going ? &poller->going : &poller->coming;
+	size_t from = is_going ? poller->going_done : poller->coming_done;
+	size_t most = is_going || poller->is_one_by_one ? 1 : ARNS_MAX;
+	size_t left = list->count - from;
 	size_t count = left < most ? left : most;
-	if (is_asking_going(poller)) {
-		from = poller->going.items + poller->going_done;
-		count = 1;
-	}
 	arena_reset(&poller->asked_arena);
 	poller->asked.items = arena_calloc(&poller->asked_arena, count, sizeof(struct str));
 	poller->asked.count = count;
 	for (size_t i = 0; i < count; i++)
-		poller->asked.items[i] = arena_str(&poller->asked_arena, from[i]);
+		poller->asked.items[i] = arena_str(&poller->asked_arena, list->items[from + i]);
 }
 
 static void join(struct poller *poller)

@@ -215,7 +215,7 @@ bool priorities_assign(
 			.count = to - from,
 			.first = bands[which].first,
 			.last = bands[which].last,
-			.taken = taken + skipped,
+			.taken = skipped != 0 ? taken + skipped : taken,
 			.taken_count =
 				taken_below(taken, taken_count, bands[which].last + 1) - skipped,
 		};

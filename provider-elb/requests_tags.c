@@ -2,7 +2,7 @@
 /* The tags that everything carries from the call that makes it: tagged later, it would be lost by a crash in between. */
 #include "provider-elb/requests_parts.h"
 
-enum { TAGS_OF_NEW = 4 };
+enum { TAGS_OF_NEW = 5 };
 
 struct tag {
 	const char *key;
@@ -13,11 +13,13 @@ struct tag {
 static size_t make_tags(const struct plan_input *input, const struct plan *plan,
 	struct str identity, struct arena *arena, struct tag ret_tags[static TAGS_OF_NEW])
 {
+	bool is_group = plan->step == PLAN_CREATE_GROUP;
 	const struct tag tags[TAGS_OF_NEW] = {
 		{TAG_CLUSTER, naming_tag_value(arena, input->settings->cluster)},
 		{TAG_LB, naming_tag_value(arena, input->lb)},
 		{TAG_RESOURCE, identity},
 		{TAG_OWNER, plan->wanted != NULL ? plan->wanted->owner : STR_NONE},
+		{TAG_APPLIED, is_group ? plan->wanted_group->applied : STR_NONE},
 	};
 	size_t count = 0;
 	for (size_t i = 0; i < TAGS_OF_NEW; i++) {

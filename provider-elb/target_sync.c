@@ -36,6 +36,7 @@ struct target_sync {
 	struct elb_target_list sent;
 	struct str sent_to; /* ARN of the group */
 	enum { SENT_NOTHING, SENT_REGISTER, SENT_DEREGISTER, SENT_READ } what;
+	bool is_removal_next; /* the last call has registered: what has to go may not wait for more that comes */
 	enum call_rank read_rank;
 	enum requests_health health;
 	struct backoff backoff;
@@ -71,22 +72,43 @@ static struct elb_target_list removals(
 		REQUESTS_TARGETS_MAX, arena);
 }
 
+/* Whether a target stays registered when all that has to go is gone. */
+static bool leaves_one(const struct target_sync *sync, const struct observed_group *group)
+{
+	for (size_t i = 0, k = 0; i < sync->wanted.count && k < group->targets.count;) {
+		int order = target_cmp(&sync->wanted.items[i], &group->targets.items[k]);
+		if (order == 0)
+			return true;
+		i += order < 0;
+		k += order > 0;
+	}
+	return false;
+}
+
+/* Additions come first, so that a group is not left without targets; but they take turns, because in a long rollout there are always more of them, and what is
+ * gone would go on getting requests. */
+static void choose(struct target_sync *sync, const struct observed_group *group)
+{
+	struct elb_target_list more, less;
+	arena_reset(&sync->sent_arena);
+	sync->sent_to = arena_str(&sync->sent_arena, group->group.arn);
+	more = additions(sync, group, &sync->sent_arena);
+	less = removals(sync, group, &sync->sent_arena);
+	bool is_removal = less.count != 0 &&
+			  (more.count == 0 || (sync->is_removal_next && leaves_one(sync, group)));
+	sync->sent = is_removal ? less : more;
+	sync->what = is_removal ? SENT_DEREGISTER : more.count != 0 ? SENT_REGISTER : SENT_NOTHING;
+	if (sync->what == SENT_NOTHING)
+		sync->is_removal_next = false;
+}
+
 static bool make(struct target_sync *sync, struct arena *arena, struct request *ret_request)
 {
 	const struct observed_group *group = find(sync);
 	sync->what = SENT_NOTHING;
 	if (group == NULL)
 		return false;
-	arena_reset(&sync->sent_arena);
-	sync->sent_to = arena_str(&sync->sent_arena, group->group.arn);
-	sync->sent = additions(sync, group, &sync->sent_arena);
-	if (sync->sent.count != 0)
-		sync->what = SENT_REGISTER;
-	if (sync->what == SENT_NOTHING) {
-		sync->sent = removals(sync, group, &sync->sent_arena);
-		if (sync->sent.count != 0)
-			sync->what = SENT_DEREGISTER;
-	}
+	choose(sync, group);
 	if (sync->what != SENT_NOTHING) {
 		for (size_t i = 0; i < sync->sent.count; i++)
 			sync->sent.items[i].ip =
@@ -188,6 +210,7 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 	}
 	struct arena arena;
 	arena_init(&arena);
+	sync->is_removal_next = sync->what == SENT_REGISTER;
 	if (sync->what == SENT_DEREGISTER) {
 		struct elb_target_list rest =
 			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);

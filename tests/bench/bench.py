@@ -17,6 +17,7 @@ import threading
 import time
 
 import certificates
+import elb
 import peers
 import proxies
 import proxy_costs
@@ -326,6 +327,7 @@ def run(args: argparse.Namespace) -> None:
         "instructions": lambda: [measure_instructions(sizes, min(args.events, 100), grouping) for grouping in (PER_INGRESS, MERGED)],
         "memory": lambda: [measure_memory(size, 64 if size else 16) for size in [0, *sizes]],
         "rancher": lambda: measure_rancher(min(1000, count)),
+        "elb": lambda: elb.measure(args.count or (100 if args.quick else 1000)),
         "admin": lambda: measure_admin(count),
         "certificates": lambda: certificates.measure(min(count, 5000)),
         "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in names],
@@ -348,7 +350,7 @@ def run(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, admin, certificates, requests, line, peers, proxies; all but peers when none is named")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, elb, admin, certificates, requests, line, peers, proxies; all but peers when none is named")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")

@@ -10,7 +10,7 @@ from lib.provider_link import certificate, load_balancer, pool, virtual_host
 from lib.wait import stays, wait_for
 
 WEB = "default/web"
-CREATION = ["CreateTargetGroup", "ModifyTargetGroupAttributes", "AddTags", "CreateSecurityGroup", "AuthorizeSecurityGroupIngress",
+CREATION = ["CreateTargetGroup", "ModifyTargetGroupAttributes", "CreateSecurityGroup", "AuthorizeSecurityGroupIngress",
             "CreateLoadBalancer", "CreateListener", "RegisterTargets", "CreateRule", "AddTags"]
 TAG = "AddTags"  # of a load balancer that is about to be changed, and again when it is as wanted
 
@@ -108,6 +108,29 @@ def test_an_endpoint_that_comes_costs_one_call_and_one_that_goes_another(bench):
     assert bench.aws.counts().get("DescribeTargetHealth", 0) == 0
 
 
+def test_in_a_rollout_what_goes_does_not_wait_for_all_that_comes(bench):
+    before = [f"172.31.0.{n}" for n in range(1, 5)]
+    bench.translator.put(*web(*before))
+    served(bench)
+    bench.aws.fault("hold", action="RegisterTargets", count=1)
+    bench.translator.put(pool("web", endpoints=["172.31.0.11", *before[1:]]))
+    wait_for(lambda: bench.writes() == ["RegisterTargets"], "the first registration")
+    bench.translator.put(pool("web", endpoints=["172.31.0.11", "172.31.0.12", *before[2:]]))
+    bench.aws.clear()
+    wait_for(lambda: bench.targets() == ["172.31.0.11:8080", "172.31.0.12:8080", "172.31.0.3:8080", "172.31.0.4:8080"], "the new endpoints")
+    assert bench.writes() == ["RegisterTargets", "DeregisterTargets", "RegisterTargets"]
+    # Never without a target that stays.
+    bench.settle()
+    bench.aws.forget()
+    number = bench.aws.fault("hold", action="RegisterTargets", count=1)
+    bench.translator.put(pool("web", endpoints=["172.31.0.21"]))
+    wait_for(lambda: bench.writes() == ["RegisterTargets"], "a registration")
+    bench.translator.put(pool("web", endpoints=["172.31.0.31"]))
+    bench.aws.clear(number)
+    wait_for(lambda: bench.targets() == ["172.31.0.31:8080"], "the last endpoint")
+    assert bench.writes() == ["RegisterTargets", "RegisterTargets", "DeregisterTargets"]
+
+
 def test_an_ingress_that_goes_leaves_nothing(bench):
     pair = self_signed("foo.bar.com")
     bench.translator.put(certificate("cert", pair), *web(https=443, certificates=["default/cert"]))
@@ -142,6 +165,16 @@ def test_a_restart_without_changes_writes_nothing(bench):
     counts = bench.aws.counts()
     assert not {"DescribeListeners", "DescribeRules", "DescribeTags"} & counts.keys()
     assert counts["DescribeLoadBalancers"] == 1 and counts["GetResources"] == 1
+
+
+def test_killed_before_a_groups_attributes_were_set(bench):
+    bench.aws.fault("hang", action="ModifyTargetGroupAttributes", count=1)
+    bench.translator.put(*web())
+    wait_for(lambda: "ModifyTargetGroupAttributes" in bench.writes(), "the attributes to be sent")
+    bench.restart()
+    bench.remembered()
+    assert bench.group()["attributes"]["deregistration_delay.timeout_seconds"] == "30"
+    assert bench.writes().count("CreateTargetGroup") == 1 and bench.writes().count("AddTags") == 1
 
 
 def test_what_changed_while_it_was_away_is_found(bench):
@@ -221,6 +254,17 @@ def test_what_is_not_ours_is_left_alone(bench):
     wait_for(lambda: not bench.aws.balancers(), "ours to be gone", 30)
     wait_for(lambda: [g["name"] for g in bench.aws.groups()] == ["theirs"], "theirs to be left", 30)
     wait_for(lambda: len(bench.aws.security_groups()) == vpc_groups, "our security group to be gone", 30)
+
+
+def test_a_sweep_that_finds_nothing_is_not_told():
+    with ElbBench(arguments=["--sweep-interval", "0.5"]) as bench:
+        bench.translator.put(*web())
+        bench.remembered()
+        before = len(bench.translator.status_log)
+        bench.aws.forget()
+        wait_for(lambda: bench.aws.counts().get("DescribeRules", 0) >= 2, "two sweeps")
+        assert {status["state"] for status in bench.translator.status_log[before:]} <= {"applied"}
+        assert bench.writes() == []
 
 
 def test_a_rule_that_somebody_removes_comes_back_with_the_sweep():
@@ -380,6 +424,7 @@ def certificate_story(bench: ElbBench) -> None:
     bench.aws.forget()
     bench.translator.put(certificate("cert", self_signed("foo.bar.com")))
     wait_for(lambda: bench.aws.certificates()[0]["serial"] != stored["serial"], "the renewed one")
+    wait_for(lambda: "AddTagsToCertificate" in bench.writes(), "its tag")
     bench.quiet()
     assert [c["arn"] for c in bench.aws.certificates()] == [stored["arn"]]
     assert bench.writes() == ["ImportCertificate", "AddTagsToCertificate"]

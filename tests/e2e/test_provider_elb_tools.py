@@ -18,7 +18,8 @@ WEB = "default/web"
 
 
 def aws(bench: ElbBench, *words: str) -> Any:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(bench.folder), "LANG": "C.UTF-8", "AWS_PAGER": "", **bench.aws.environment()}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(bench.folder), "LANG": "C.UTF-8", "AWS_PAGER": "", "AWS_DEFAULT_REGION": bench.aws.region,
+                   **bench.aws.environment()}
     command = ["aws", "--endpoint-url", bench.aws.url, "--output", "json", *words]
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -22,10 +22,11 @@ SOURCES = ("environment", "session", "web-identity", "container", "instance")
 class Aws(contextlib.AbstractContextManager):
     """One stand-in process. Arguments are those of its command line: `Aws(settings={"provisioning_polls": 3}, zones=2)`. Use it as a context manager."""
 
-    def __init__(self, settings: dict[str, Any] | None = None, loopback_targets: bool = True, **options: Any):
+    def __init__(self, settings: dict[str, Any] | None = None, loopback_targets: bool = True, check_answers: bool = True, **options: Any):
         # Made here and not there, so that it also goes when the process is killed.
         self._directory = tempfile.mkdtemp(prefix="elb-standin-")
-        arguments = ["--exit-with-stdin", "--directory", self._directory, *(["--loopback-targets"] if loopback_targets else [])]
+        arguments = ["--exit-with-stdin", "--directory", self._directory, *(["--loopback-targets"] if loopback_targets else []),
+                     *([] if check_answers else ["--no-check"])]
         for name, value in options.items():
             arguments += ["--" + name.replace("_", "-"), value if isinstance(value, str) else json.dumps(value)]
         for name, value in (settings or {}).items():

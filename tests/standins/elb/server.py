@@ -33,6 +33,8 @@ from .signature import scope_of, verify
 from .wire import NAMES, SERVICES, Service
 
 BODY_MAX = 4 * 1024 * 1024
+# Writes after which everything uses what it used before: the frequent ones.
+USES_NOTHING = {"RegisterTargets", "DeregisterTargets", "AddTags", "CreateTargetGroup", "ModifyTargetGroup", "ModifyTargetGroupAttributes"}
 # Codes of credentials as the services other than ELB spell them: (code, status).
 _SPELLED = {
     "ec2": {"InvalidClientTokenId": ("AuthFailure", 401), "SignatureDoesNotMatch": ("AuthFailure", 401), "ExpiredToken": ("RequestExpired", 400),
@@ -225,7 +227,7 @@ class Standin:
         if handler is None:
             raise ApiError("InvalidAction", f"{action} is not simulated")
         result = getattr(handler, name)(params)
-        if not action.startswith(READS):
+        if not action.startswith(READS) and action not in USES_NOTHING:
             self.account.note_uses()
         return result
 

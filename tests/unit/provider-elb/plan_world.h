@@ -13,6 +13,7 @@
 #include "provider-elb/naming.h"
 #include "provider-elb/plan.h"
 #include "provider-elb/priorities.h"
+#include "provider-elb/wanted_digest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -393,9 +394,21 @@ static inline void world_note_settled(struct world *world)
 	}
 }
 
+/* Tests change the settings of groups. */
+static inline void world_digest_groups(struct world *world)
+{
+	for (size_t i = 0; i < world->wanted.count; i++) {
+		struct wanted_balancer *balancer = &world->balancers[i];
+		for (size_t k = 0; k < balancer->groups.count; k++)
+			balancer->groups.items[k].applied =
+				wanted_group_digest(&balancer->groups.items[k], &world->arena);
+	}
+}
+
 static inline void world_plan(struct world *world)
 {
 	arena_reset(&world->step);
+	world_digest_groups(world);
 	plan_next(&world->input, &world->step, &world->plan);
 	world_note_settled(world);
 }

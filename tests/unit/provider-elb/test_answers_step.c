@@ -28,6 +28,7 @@ static const struct wanted_balancer wanted = {.lb = STR("shop/web"),
 	.owner = STR("shop/web")};
 static const struct elb_group wanted_group = {.name = STR("sl-made"),
 	.identity = STR("shop/web/pool/p"),
+	.applied = STR("9f86"),
 	.health_check = {.protocol = STR("HTTP"), .path = STR("/health"), .interval_s = 15},
 	.attributes = LIST(attributes)};
 static const struct elb_listener wanted_listener = {.identity = STR("shop/web/listener/443"),
@@ -89,14 +90,17 @@ static void makes_a_group(void **fixture)
 	assert_str(group->group.arn, "arn:made");
 	assert_str(group->group.identity, "shop/web/pool/p");
 	assert_str(group->group.lb, "shop/web");
-	assert_str(group->group.applied, NULL);
+	assert_str(group->group.applied, "9f86");
 	assert_true(group->has_targets && group->seen_in == 1);
 	/* What was there already, and is in use, has targets. */
 	assert_int_equal(step(&s, PLAN_CREATE_GROUP,
 				 GROUP_MADE("arn:there", "<LoadBalancerArns><member>" LB
 							 "</member></LoadBalancerArns>")),
 		0);
-	assert_false(observed_find_group(s.f->observed, STR("arn:there"))->has_targets);
+	group = observed_find_group(s.f->observed, STR("arn:there"));
+	assert_false(group->has_targets);
+	/* And a tag that may say something else by now. */
+	assert_str(group->group.applied, NULL);
 }
 
 static void changes_a_group(void **fixture)

@@ -272,10 +272,10 @@ static void answer_well(struct fixture *f)
 		snprintf(text, sizeof(text),
 			"<LoadBalancers><member><LoadBalancerArn>" ARN
 			"loadbalancer/app/%.*s/%u</LoadBalancerArn><Type>application</Type>"
-			"<DNSName>x.example</DNSName><SecurityGroups><member>sg-1</member>"
+			"<DNSName>x%u.example</DNSName><SecurityGroups><member>sg-1</member>"
 			"</SecurityGroups><State><Code>active</Code></State></member>"
 			"</LoadBalancers>",
-			STR_FMT(name), number);
+			STR_FMT(name), number, number);
 	else if (strcmp(fake_action(), "CreateListener") == 0)
 		snprintf(text, sizeof(text),
 			"<Listeners><member><ListenerArn>" ARN
@@ -521,6 +521,83 @@ static void what_is_wanted_again_is_not_removed_before_that_is_worked_out(void *
 	assert_status(f, LB_STATE_PENDING);
 }
 
+static struct str shown(struct fixture *f)
+{
+	struct lb_status told;
+	status(f, &told);
+	return told.addresses.count != 0 ? told.addresses.items[0].hostname : STR_NONE;
+}
+
+/* Its address is that of what serves everything. */
+static void a_successor_is_shown_when_it_has_all_that_is_wanted(void **fixture)
+{
+	struct fixture *f = *fixture;
+	state_begin_snapshot(f->state);
+	want_web(f);
+	run_all(f);
+	struct observed_balancer *old = find(f);
+	char *before = xstrdup(old->dns_name);
+	f->settings.scheme = STR("internal");
+	commit(f);
+	run_until(f, "CreateRule");
+	assert_true(str_eq_c(shown(f), before));
+	run_all(f);
+	assert_status(f, LB_STATE_APPLIED);
+	assert_false(str_eq_c(shown(f), before));
+	assert_true(old->replaced_at > 0);
+	/* Taken back: its time begins anew when it is replaced again. */
+	f->settings.scheme = STR("internet-facing");
+	commit(f);
+	assert_true(old->replaced_at == 0);
+	free(before);
+}
+
+/* Nobody waits for it, and it passes by itself, mostly. */
+static void what_cannot_be_cleaned_up_at_once_takes_nothing_back(void **fixture)
+{
+	struct fixture *f = *fixture;
+	state_begin_snapshot(f->state);
+	want_web(f);
+	run_all(f);
+	observed_set_group_name(f->observed,
+		observed_add_group(f->observed, STR(ARN "targetgroup/old/1"), STR(LB)), STR("old"));
+	balancer_wake(f->balancer);
+	run_until(f, "DeleteTargetGroup");
+	fake_fail(AWS_IN_USE, false);
+	fake_run(f->calls.loop);
+	assert_status(f, LB_STATE_APPLIED);
+	run_until(f, "DeleteTargetGroup");
+	for (int i = 0; i < 20; i++) {
+		fake_fail(AWS_IN_USE, false);
+		run_until(f, "DeleteTargetGroup");
+	}
+	assert_status(f, LB_STATE_FAILED);
+	run_all(f);
+	assert_status(f, LB_STATE_APPLIED);
+}
+
+/* Somebody may have raised the quota. */
+static void rules_that_were_given_up_are_tried_again(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct lb_status told;
+	want_web(f);
+	run_until(f, "CreateRule");
+	fake_fail(AWS_QUOTA, false);
+	fake_run(f->calls.loop);
+	run_all(f);
+	status(f, &told);
+	assert_int_equal(told.notices.count, 1);
+	assert_true(str_eq_c(told.notices.items[0].reason, "TooManyRules"));
+	clock_ahead_s += 601;
+	balancer_wake(f->balancer);
+	fake_run(f->calls.loop);
+	run_until(f, "CreateRule");
+	run_all(f);
+	status(f, &told);
+	assert_int_equal(told.notices.count, 0);
+}
+
 /* Nobody tells it when nothing was found that concerns it. */
 static void what_acm_has_is_waited_for_and_no_longer(void **fixture)
 {
@@ -596,6 +673,9 @@ int main(void)
 		TEST(what_must_not_exist_is_removed_before_that_is_told),
 		TEST(what_is_wanted_again_is_not_removed_before_that_is_worked_out),
 		TEST(what_acm_has_is_waited_for_and_no_longer),
+		TEST(a_successor_is_shown_when_it_has_all_that_is_wanted),
+		TEST(what_cannot_be_cleaned_up_at_once_takes_nothing_back),
+		TEST(rules_that_were_given_up_are_tried_again),
 		TEST(a_removal_that_is_complete_ends_it),
 		TEST(a_standby_that_takes_over_reads_again_what_it_was_reading),
 	};

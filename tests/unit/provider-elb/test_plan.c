@@ -40,9 +40,8 @@ static void from_nothing_to_settled(void **state)
 	world_want(&world, "80 d: a.example/x=p a.example/y=q; 443s : a.example/x=p");
 	/* The one at 80 waits for the targets of its default, and holds nobody up. */
 	world_run(&world,
-		"create-group g-d; tag-group g-d; create-group g-p; tag-group g-p; "
-		"create-group g-q; tag-group g-q; create-security-group; authorize 80; "
-		"authorize 443; create-balancer alb; create-listener 443 404; "
+		"create-security-group; authorize 80; authorize 443; create-balancer alb; "
+		"create-group g-d; create-group g-p; create-group g-q; create-listener 443 404; "
 		"create-listener 80 g-d:1; create-rule rule a.example/x g-p:1; "
 		"create-rule rule a.example/y g-q:1; create-rule rule a.example/x g-p:1; tag; ");
 	assert_true(world.plan.is_settled);
@@ -74,8 +73,8 @@ static void nothing_leads_to_a_group_without_targets(void **state)
 	for (int i = 0; i < 12; i++)
 		world_step(&world);
 	assert_string_equal(world.journal,
-		"create-group g-p; tag-group g-p; create-security-group; authorize 80; "
-		"create-balancer alb; create-listener 80 404; ");
+		"create-security-group; authorize 80; create-balancer alb; create-group g-p; "
+		"create-listener 80 404; ");
 	assert_int_equal(world.plan.step, PLAN_LATER);
 	assert_string_equal(world.plan.waits_for, "the endpoints to be registered");
 	assert_false(world.plan.is_settled);
@@ -189,7 +188,7 @@ static const struct {
 	{"a group goes", "80 p: a.example/x=q",
 		"80 p:", "delete-rule rule a.example/x; delete-group g-q; "},
 	{"a group comes", "80 p:", "80 p: a.example/x=q",
-		"create-group g-q; tag-group g-q; changing; create-rule rule a.example/x g-q:1; "},
+		"create-group g-q; changing; create-rule rule a.example/x g-q:1; "},
 };
 
 static void table_of_changes(void **state)
@@ -283,13 +282,60 @@ static void settings_of_a_group(void **state)
 	world_fini(&world);
 }
 
+/* Its tag says from the start what it is to have. */
+static void a_group_in_use_has_what_its_tag_says(void **state)
+{
+	static struct elb_attribute attributes[] = {{STR("key"), STR("value")}};
+	struct world world;
+	world_init(&world);
+	world_want(&world, "80 p:");
+	struct elb_group *group = &world.balancers[0].groups.items[0];
+	group->attributes.items = attributes;
+	group->attributes.count = 1;
+	for (int i = 0; i < 4; i++)
+		world_step(&world);
+	assert_string_equal(world.journal,
+		"create-security-group; authorize 80; create-balancer alb; create-group g-p; ");
+	/* Another life begins before they are set. */
+	world_restart(&world);
+	world_run(&world, "read-security-group; modify-attributes g-p; read-listeners; "
+			  "create-listener 80 g-p:1; tag; ");
+	world_restart(&world);
+	world_run(&world, "");
+	world_fini(&world);
+}
+
+static void refused_attributes_are_not_taken_for_set(void **state)
+{
+	static struct elb_attribute attributes[] = {{STR("key"), STR("value")}};
+	static struct str held[] = {STR("g-p")};
+	struct world world;
+	world_init(&world);
+	world_want(&world, "80 p:");
+	struct elb_group *group = &world.balancers[0].groups.items[0];
+	group->attributes.items = attributes;
+	group->attributes.count = 1;
+	for (int i = 0; i < 4; i++)
+		world_step(&world);
+	world.input.held = (struct str_list){held, 1};
+	world.journal[0] = '\0';
+	for (int i = 0; i < 8; i++)
+		world_step(&world);
+	assert_string_equal(world.journal, "tag-group g-p changing; create-listener 80 g-p:1; ");
+	world.input.held.count = 0;
+	world_restart(&world);
+	world_run(&world, "read-security-group; modify-attributes g-p; tag-group g-p; "
+			  "read-listeners; tag; ");
+	world_fini(&world);
+}
+
 static void a_group_is_replaced_by_weights(void **state)
 {
 	struct world world;
 	world_settled(&world, "80 : a.example/x=p a.example/y=p");
 	world_want(&world, "80 : a.example/x=p@2 a.example/y=p@2");
 	world_run(&world,
-		"create-group g-p@2; tag-group g-p@2; tag changing; "
+		"create-group g-p@2; tag changing; "
 		"modify-rule rule a.example/x g-p:1 g-p@2:0; "
 		"modify-rule rule a.example/y g-p:1 g-p@2:0; read-health g-p@2; "
 		"modify-rule rule a.example/x g-p@2:1; modify-rule rule a.example/y g-p@2:1; "
@@ -323,7 +369,7 @@ static void nothing_is_proven_where_nothing_serves(void **state)
 	target.ip = STR("10.0.0.1");
 	observed_remove_target(group_of(&world, "g-p"), &target);
 	world_want(&world, "80 : a.example/x=p@2");
-	world_run(&world, "create-group g-p@2; tag-group g-p@2; tag changing; "
+	world_run(&world, "create-group g-p@2; tag changing; "
 			  "modify-rule rule a.example/x g-p@2:1; delete-group g-p; tag; ");
 	world_fini(&world);
 }
@@ -409,6 +455,8 @@ int main(void)
 		cmocka_unit_test(changes_that_follow_each_other_share_their_tags),
 		cmocka_unit_test(certificates),
 		cmocka_unit_test(settings_of_a_group),
+		cmocka_unit_test(a_group_in_use_has_what_its_tag_says),
+		cmocka_unit_test(refused_attributes_are_not_taken_for_set),
 		cmocka_unit_test(a_group_is_replaced_by_weights),
 		cmocka_unit_test(a_new_group_that_stays_sick_is_trusted_in_the_end),
 		cmocka_unit_test(nothing_is_proven_where_nothing_serves),

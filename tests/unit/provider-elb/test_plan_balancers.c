@@ -31,7 +31,7 @@ static void a_balancer_is_replaced(void **state)
 			assert_true(world.input.now - since >= world.input.replace_delay_s);
 	}
 	assert_string_equal(world.journal,
-		"create-group g-p@i; tag-group g-p@i; create-balancer alb-internal; "
+		"create-balancer alb-internal; create-group g-p@i; "
 		"create-listener 80 404; create-rule rule a.example/x g-p@i:1; tag; "
 		"delete-balancer alb; delete-group g-p; ");
 	assert_true(world.plan.is_settled);
@@ -62,8 +62,8 @@ static void a_type_that_is_not_wanted_goes(void **state)
 	world_want_balancer(&world, 1, "nlb", "5432t p:");
 	world_run(&world,
 		"create-security-group; authorize 80; create-balancer alb; create-listener 80 404; "
-		"create-group g-p; tag-group g-p; create-security-group; authorize 5432; "
-		"create-balancer nlb; create-listener 5432 g-p:1; tag; tag; ");
+		"create-security-group; authorize 5432; create-balancer nlb; "
+		"create-group g-p; create-listener 5432 g-p:1; tag; tag; ");
 	world.wanted.count = 1;
 	world_run(&world, "delete-balancer nlb; delete-group g-p; delete-security-group; ");
 	assert_true(world.plan.is_settled);

@@ -59,6 +59,7 @@ static const struct settings settings = {
 static const struct plan_network network = {.vpc = STR("vpc-34ca"), .subnets = LIST(subnets)};
 static const struct elb_group wanted_group = {.name = STR("sl-new"),
 	.identity = STR("shop/web/pool/p"),
+	.applied = STR("9f86d081884c7d65"),
 	.protocol = STR("HTTP"),
 	.version = STR("HTTP1"),
 	.port = 8080,
@@ -223,15 +224,20 @@ static const struct {
 	const char *want;
 } STEPS[] = {
 	{PLAN_CREATE_GROUP, AWS_ELB,
-		ELB_CALL("CreateTargetGroup") "Name=sl-new\nProtocol=HTTP\nProtocolVersion="
-					      "HTTP1\nPort=8080\nVpcId=vpc-34ca\n"
-					      "TargetType=ip\nIpAddressType="
-					      "ipv4\nHealthCheckProtocol=HTTP\n"
-					      "HealthCheckPort=traffic-port\nHealthCheckPath=/"
-					      "\nHealthCheckIntervalSeconds=15\n"
-					      "HealthCheckTimeoutSeconds=5\nHealthyThresholdCount="
-					      "2\nUnhealthyThresholdCount=3\n"
-					      "Matcher.HttpCode=200-499\n" TAGS("shop/web/pool/p")},
+		ELB_CALL(
+			"CreateTargetGroup") "Name=sl-new\nProtocol=HTTP\nProtocolVersion="
+					     "HTTP1\nPort=8080\nVpcId=vpc-34ca\n"
+					     "TargetType=ip\nIpAddressType="
+					     "ipv4\nHealthCheckProtocol=HTTP\n"
+					     "HealthCheckPort=traffic-port\nHealthCheckPath=/"
+					     "\nHealthCheckIntervalSeconds=15\n"
+					     "HealthCheckTimeoutSeconds=5\nHealthyThresholdCount="
+					     "2\nUnhealthyThresholdCount=3\n"
+					     "Matcher.HttpCode=200-499\n" TAGS(
+						     "shop/web/pool/p") "Tags.member.5.Key=sluice."
+									"io/"
+									"applied\nTags.member.5."
+									"Value=9f86d081884c7d65\n"},
 	{PLAN_MODIFY_GROUP, AWS_ELB,
 		ELB_CALL("ModifyTargetGroup") "TargetGroupArn=" TG "\nHealthCheckProtocol=HTTP\n"
 					      "HealthCheckPort=traffic-port\nHealthCheckPath=/"
