@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lib.daemon import Daemon
-from lib.elb_bench import InAws, elb_provider
+from lib.elb_bench import InAws, elb_provider, policy
 from lib.replicas import Replica, Replicas
 from lib.wait import stays, wait_for
 from standins.elb.client import Aws
@@ -19,7 +19,7 @@ OWNER = "default/web"
 
 class ElbReplicas(InAws, Replicas):
     def make_target(self) -> Aws:
-        return Aws()
+        return Aws(settings={"policy": policy()})
 
     def make_provider(self, runtime: pathlib.Path, folder: pathlib.Path) -> Daemon:
         return elb_provider(runtime, folder, self.aws, source="session")

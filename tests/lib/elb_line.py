@@ -10,7 +10,7 @@ from standins.elb.client import Aws
 from .backend import Pod
 from .cluster import Cluster
 from .daemon import Room
-from .elb_bench import InAws, elb_provider
+from .elb_bench import InAws, elb_provider, policy
 from .envtest import kube_server
 from .line import ThreeDaemons
 from .traffic import Traffic, request
@@ -20,14 +20,14 @@ ROUTER = "127.0.0.1"  # where the stand-in serves the traffic of all load balanc
 
 
 class ElbLine(InAws, ThreeDaemons, Room):
-    """Use it as a context manager. `aws` are settings of the stand-in; `provider` and `translator` are more options of theirs, `source` where the credentials
-    come from."""
+    """Use it as a context manager. The provider has the rights of the policy, and no others. `aws` are more settings of the stand-in, `provider` and
+    `translator` more options of theirs; `source` is where the credentials come from."""
 
     def __init__(self, aws: dict[str, Any] | None = None, provider: list[str] | None = None, translator: list[str] | None = None, log_level: str = "info",
                  source: str = "environment"):
         super().__init__("line")
         self.kube = kube_server()
-        self.aws = Aws(settings=aws)
+        self.aws = Aws(settings={"policy": policy()} | (aws or {}))
         self.cluster = Cluster(str(self.kube.kubeconfig))
         level = ["--log-level", log_level]
         made = elb_provider(self.runtime, self.folder, self.aws, *level, *(provider or []), source=source)
