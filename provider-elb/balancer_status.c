@@ -2,6 +2,8 @@
 #include "provider-elb/balancer_status.h"
 
 #include "provider-elb/balancer_failure.h"
+#include "provider-elb/balancer_hosts.h"
+#include "provider-elb/dns.h"
 #include "provider-elb/log_events.h"
 
 /* ---- what was done ---- */
@@ -78,24 +80,6 @@ static const char *find_problem(const struct balancer *balancer)
 	return NULL;
 }
 
-/* The one that serves: the wanted one when it is active, else one that it replaces. */
-static const struct observed_balancer *find_serving(
-	struct balancer *balancer, const struct wanted_balancer *wanted, struct arena *arena)
-{
-	struct observed_balancer **all = NULL;
-	const struct observed_balancer *serving = NULL;
-	size_t count = observed_balancers_of(
-		balancer->context->observed, str_from(balancer->lb), arena, &all);
-	for (size_t i = 0; i < count; i++) {
-		bool is_active = all[i]->state == ELB_ACTIVE || all[i]->state == ELB_IMPAIRED;
-		if (all[i]->type != wanted->type || !is_active || all[i]->dns_name == NULL)
-			continue;
-		if (serving == NULL || str_eq_c(wanted->name, all[i]->name))
-			serving = all[i];
-	}
-	return serving;
-}
-
 static void add_address(const struct observed_balancer *serving,
 	const struct wanted_balancer *wanted, struct arena *arena, struct lb_status *status)
 {
@@ -113,7 +97,8 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 	status->addresses.items = arena_calloc(arena, 2, sizeof(struct address));
 	for (size_t i = 0; i < balancer->wanted.count; i++) {
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
-		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
+		const struct observed_balancer *serving =
+			balancer_find_serving(balancer, wanted, arena);
 		if (serving != NULL)
 			add_address(serving, wanted, arena, status);
 		else
@@ -128,9 +113,15 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 static void add_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
 	size_t count = balancer->wanted.notices.count;
-	status->notices.items = arena_calloc(arena, count + 2, sizeof(struct lb_notice));
+	struct lb_notice *of_dns = NULL;
+	size_t dns_count =
+		dns_notices(balancer->context->dns, str_from(balancer->lb), arena, &of_dns);
+	status->notices.items =
+		arena_calloc(arena, count + dns_count + 2, sizeof(struct lb_notice));
 	for (size_t i = 0; i < count; i++)
 		status->notices.items[status->notices.count++] = balancer->wanted.notices.items[i];
+	for (size_t i = 0; i < dns_count; i++)
+		status->notices.items[status->notices.count++] = of_dns[i];
 	if (balancer->left_out != 0)
 		status->notices.items[status->notices.count++] = (struct lb_notice){
 			.reason = STR("TooManyEndpoints"),

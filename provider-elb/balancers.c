@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/sorted.h"
 #include "common/xalloc.h"
+#include "provider-elb/balancer_hosts.h"
 #include "provider-elb/log_events.h"
 
 #include <stdlib.h>
@@ -165,6 +166,14 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 			balancer_want(object_user(users[i]), users[i]);
 	}
 	arena_fini(&arena);
+}
+
+void balancers_list_hosts(
+	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes)
+{
+	for (const struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
+		balancer = sorted_next(&balancers->all, balancer))
+		balancer_list_hosts(balancer, arena, wishes);
 }
 
 void balancers_tell_statuses(struct balancers *balancers)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "provider-elb/balancer.h"
+#include "provider-elb/records.h"
 
 struct balancers;
 
@@ -25,7 +26,10 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 void balancers_sweep_next(struct balancers *balancers);
 /* Another replica may have written until now: nothing that was read before counts. */
 void balancers_recheck(struct balancers *balancers);
-/* An outage began or ended. */
+/* The hosts of all that are wanted, see balancer_list_hosts(). */
+void balancers_list_hosts(
+	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes);
+/* An outage began or ended, or something else that concerns many. */
 void balancers_tell_statuses(struct balancers *balancers);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
 	struct lb_status *status);

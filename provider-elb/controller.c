@@ -6,16 +6,17 @@
 #include "common/xalloc.h"
 #include "provider-elb/balancers.h"
 #include "provider-elb/capabilities.h"
+#include "provider-elb/dns.h"
 #include "provider-elb/endpoints.h"
+#include "provider-elb/gauges.h"
 #include "provider-elb/log_events.h"
 #include "provider-elb/metadata.h"
-#include "provider-elb/metrics.h"
 
 #include <stdlib.h>
 
 static const double REGION_RETRY_S = 10;
 
-enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
+enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 5 };
 
 struct controller {
 	struct daemon *daemon;
@@ -32,9 +33,12 @@ struct controller {
 	struct str *subnets; /* views of the options, for the network */
 	struct str *security_groups;
 	struct str *inbound;
+	struct str *zones; /* likewise, for DNS records */
 	struct certs *certs;
+	struct dns *dns; /* NULL: records are not kept */
 	struct balancer_context context;
 	struct balancers *balancers;
+	struct gauges gauges;
 	struct provider *provider;
 	ev_timer sweep;
 	ev_timer ask_region;
@@ -117,12 +121,15 @@ static void on_listed(void *ctx)
 	if (c->follows && provider_may_act(c->provider))
 		c->follows = false;
 	balancers_on_listed(c->balancers);
+	dns_wake(c->dns);
 	check_ready(c);
 }
 
 static void on_changed(void *ctx, struct str lb)
 {
-	balancers_on_changed(((struct controller *)ctx)->balancers, lb);
+	struct controller *c = ctx;
+	balancers_on_changed(c->balancers, lb);
+	dns_wake(c->dns);
 }
 
 static void on_progress(void *ctx)
@@ -141,8 +148,10 @@ static const struct inventory_ops inventory_ops = {
 static void on_network(void *ctx)
 {
 	struct controller *c = ctx;
-	if (c->balancers != NULL)
-		balancers_on_network(c->balancers);
+	if (c->balancers == NULL)
+		return;
+	balancers_on_network(c->balancers);
+	dns_wake(c->dns);
 }
 
 static void on_certificate(void *ctx, struct str id)
@@ -158,6 +167,31 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
 	balancers_sweep_next(c->balancers);
 }
 
+/* ---- DNS records ---- */
+
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && c->provider != NULL && provider_may_act(c->provider);
+}
+
+static bool may_start_dns(void *ctx)
+{
+	const struct controller *c = ctx;
+	return may_write(ctx) && state_is_complete(provider_state(c->provider)) &&
+	       inventory_is_known(c->inventory);
+}
+
+static void list_hosts(void *ctx, struct arena *arena, struct records_wishes *wishes)
+{
+	balancers_list_hosts(((struct controller *)ctx)->balancers, arena, wishes);
+}
+
+static void on_dns_told(void *ctx)
+{
+	balancers_tell_statuses(((struct controller *)ctx)->balancers);
+}
+
 /* ---- the translator ---- */
 
 static void on_commit(void *ctx, const struct state_commit *commit)
@@ -167,6 +201,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	balancers_on_commit(c->balancers, commit);
 	if (commit->is_snapshot && inventory_is_known(c->inventory))
 		balancers_on_listed(c->balancers);
+	dns_on_commit(c->dns, commit);
 	check_ready(c);
 }
 
@@ -184,16 +219,11 @@ static void on_link(void *ctx, bool is_up)
 	check_ready(c);
 }
 
-static bool may_write(void *ctx)
-{
-	const struct controller *c = ctx;
-	return !c->follows && c->provider != NULL && provider_may_act(c->provider);
-}
-
 static void on_lead(void *ctx, bool may_act)
 {
 	struct controller *c = ctx;
 	c->follows = true;
+	dns_restart(c->dns);
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
@@ -235,7 +265,8 @@ static void make_queue(struct controller *c)
 		.rates = {[CALL_TARGETS] = {options->target_rate, TARGET_BURST},
 			[CALL_WRITE] = {options->write_rate, WRITE_BURST},
 			[CALL_READ] = {options->read_rate, READ_BURST},
-			[CALL_OTHER] = {options->other_rate, OTHER_BURST}},
+			[CALL_OTHER] = {options->other_rate, OTHER_BURST},
+			[CALL_DNS] = {options->dns_rate, DNS_BURST}},
 		.parallel_max = (size_t)options->parallel,
 		.on_outage = on_outage,
 		.ctx = c,
@@ -257,15 +288,6 @@ static void make_inventory(struct controller *c)
 	c->inventory = inventory_new(&config);
 }
 
-/* Views of an option's items; *place keeps the list. */
-static struct str_list list_of(const struct option_list *option, struct str **place)
-{
-	*place = xcalloc(option->count + 1, sizeof(struct str));
-	for (size_t i = 0; i < option->count; i++)
-		(*place)[i] = str_from(option->items[i]);
-	return (struct str_list){*place, option->count};
-}
-
 static void make_network(struct controller *c)
 {
 	const struct config *options = c->options;
@@ -273,10 +295,10 @@ static void make_network(struct controller *c)
 		.context = &c->calls,
 		.metadata = c->metadata,
 		.vpc = str_from(options->vpc),
-		.subnets = list_of(&options->subnets, &c->subnets),
-		.security_groups = list_of(&options->security_groups, &c->security_groups),
+		.subnets = config_list(&options->subnets, &c->subnets),
+		.security_groups = config_list(&options->security_groups, &c->security_groups),
 		.backend_security_group = str_from(options->backend_security_group),
-		.inbound = list_of(&options->inbound, &c->inbound),
+		.inbound = config_list(&options->inbound, &c->inbound),
 		.settings = &c->settings,
 		.on_change = on_network,
 		.ctx = c,
@@ -299,6 +321,22 @@ static void make_certs(struct controller *c)
 	c->certs = certs_new(&config);
 }
 
+static void make_dns(struct controller *c)
+{
+	struct dns_config config = {
+		.calls = &c->calls,
+		.zones = config_list(&c->options->zones, &c->zones),
+		.cluster = c->settings.cluster,
+		.interval_s = c->options->list_interval,
+		.may_start = may_start_dns,
+		.list_hosts = list_hosts,
+		.on_told = on_dns_told,
+		.ctx = c,
+	};
+	if (config.zones.count != 0)
+		c->dns = dns_new(&config);
+}
+
 static void make_balancers(struct controller *c)
 {
 	c->context = (struct balancer_context){
@@ -310,34 +348,9 @@ static void make_balancers(struct controller *c)
 		.network = c->network,
 		.certs = c->certs,
 		.inventory = c->inventory,
+		.dns = c->dns,
 	};
 	c->balancers = balancers_new(&c->context);
-}
-
-static void collect(void *ctx)
-{
-	const struct controller *c = ctx;
-	size_t states[ELB_FAILED + 1] = {0};
-	metric_set(&elb_metrics[ELB_OUTAGE], 0, call_queue_outage_reason(c->calls.queue) != NULL);
-	metric_set(&elb_metrics[ELB_WAITING], 0, (double)call_queue_waiting(c->calls.queue));
-	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
-		metric_set(&elb_metrics[ELB_RATE], i,
-			call_queue_rate(c->calls.queue, (enum call_class)i));
-	for (const struct observed_balancer *balancer = observed_next_balancer(c->observed, NULL);
-		balancer != NULL; balancer = observed_next_balancer(c->observed, balancer))
-		states[balancer->state]++;
-	for (unsigned i = 0; i <= ELB_FAILED; i++)
-		metric_set(&elb_metrics[ELB_BALANCERS], i, (double)states[i]);
-}
-
-static void start_metrics(struct controller *c)
-{
-	metrics_add(elb_metrics, ELB_METRIC_COUNT);
-	metrics_collect_with(collect, c);
-	for (unsigned i = 0; i < AWS_OUTCOME_COUNT; i++)
-		metric_add(&elb_metrics[ELB_CALLS], i, 0);
-	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
-		metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], i, 0);
 }
 
 static char *read_endpoints(struct controller *c, const char *region)
@@ -446,9 +459,11 @@ void controller_start(struct controller *c, struct daemon *daemon)
 	make_inventory(c);
 	make_network(c);
 	make_certs(c);
+	make_dns(c);
 	make_balancers(c);
+	c->gauges = (struct gauges){c->calls.queue, c->observed};
 	call_queue_set_gate(c->calls.queue, may_write, c);
-	start_metrics(c);
+	gauges_start(&c->gauges);
 	start_sweep(c);
 	if (c->endpoints.region != NULL)
 		begin_calls(c);
@@ -464,6 +479,7 @@ void controller_free(struct controller *c)
 	ev_timer_stop(c->calls.loop, &c->sweep);
 	ev_timer_stop(c->calls.loop, &c->ask_region);
 	balancers_free(c->balancers);
+	dns_free(c->dns);
 	certs_free(c->certs);
 	network_free(c->network);
 	inventory_free(c->inventory);
@@ -477,6 +493,7 @@ void controller_free(struct controller *c)
 	free(c->subnets);
 	free(c->security_groups);
 	free(c->inbound);
+	free(c->zones);
 	free(c->no_credentials);
 	free(c);
 }
