@@ -11,8 +11,8 @@
 
 enum {
 	THROTTLED_MAX = 20, /* times in a row, of one call */
-	PAGES_MAX = 2000,  /* of one zone: protects from a list that never ends */
-	FAILURES_TOLD = 2, /* in a row: what goes away by itself is not told */
+	PAGES_MAX = 2000,   /* of one zone: protects from a list that never ends */
+	FAILURES_TOLD = 2,  /* in a row: what goes away by itself is not told */
 };
 
 static const double GATHER_S = 0.5; /* changes that follow each other */

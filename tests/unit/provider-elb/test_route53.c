@@ -12,7 +12,7 @@
 	"</ResourceRecordSets>" rest "<MaxItems>300</MaxItems></ListResourceRecordSetsResponse>"
 #define RECORD(name, type, rest)                                                  \
 	"<ResourceRecordSet><Name>" name "</Name><Type>" type "</Type>" rest "</" \
-									     "ResourceRecordSet>"
+	"ResourceRecordSet>"
 #define VALUE(value)                                                   \
 	"<TTL>300</TTL><ResourceRecords><ResourceRecord><Value>" value \
 	"</Value></ResourceRecord></ResourceRecords>"
