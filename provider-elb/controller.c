@@ -65,7 +65,7 @@ static void check_ready(struct controller *c)
 		missing = "the translator";
 	else if (!state_is_complete(provider_state(c->provider)))
 		missing = "the translator's first snapshot";
-	daemon_set_missing(c->daemon, missing != NULL ? xstrdup(missing) : NULL);
+	daemon_set_missing(c->daemon, missing);
 	call_queue_wake(c->calls.queue);
 }
 
