@@ -124,7 +124,10 @@ static char *use_container(struct credential_source *source,
 	source->kind = SOURCE_CONTAINER;
 	source->url =
 		relative != NULL ? xasprintf("%s%s", CONTAINER_HOST, relative) : xstrdup(full);
-	source->text = xasprintf("container credentials (%s)", source->url);
+	/* The URL may contain a password. */
+	source->text = strchr(source->url, '@') != NULL
+			       ? xstrdup("container credentials")
+			       : xasprintf("container credentials (%s)", source->url);
 	if (token_file != NULL)
 		source->token_file = xstrdup(token_file);
 	else if (token != NULL && secret_set(&source->token, str_from(token)) != 0)

@@ -53,6 +53,11 @@ static void the_first_that_is_configured_counts(void **state)
 		{{"AWS_CONTAINER_CREDENTIALS_FULL_URI=http://169.254.170.23/v1/credentials"},
 			SOURCE_CONTAINER,
 			"container credentials (http://169.254.170.23/v1/credentials)", NULL},
+		{{"AWS_CONTAINER_CREDENTIALS_FULL_URI=https://user:secret@example.com/keys"},
+			SOURCE_CONTAINER, "container credentials",
+			"AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor on this machine "
+			"nor "
+			"one of 169.254.170.2, 169.254.170.23 and [fd00:ec2::23]"},
 		{{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=x"}, SOURCE_CONTAINER,
 			"container credentials (http://169.254.170.2x)",
 			"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with a slash"},
