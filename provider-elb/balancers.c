@@ -183,6 +183,12 @@ void balancers_tell_statuses(struct balancers *balancers)
 		balancer_tell(balancer);
 }
 
+void balancers_on_dns(struct balancers *balancers)
+{
+	balancers_tell_statuses(balancers);
+	wake_all(balancers);
+}
+
 void balancers_recheck(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;

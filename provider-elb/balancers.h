@@ -29,7 +29,9 @@ void balancers_recheck(struct balancers *balancers);
 /* The hosts of all that are wanted, see balancer_list_hosts(). */
 void balancers_list_hosts(
 	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes);
-/* An outage began or ended, or something else that concerns many. */
+/* What is known of their DNS records has changed. */
+void balancers_on_dns(struct balancers *balancers);
+/* An outage began or ended. */
 void balancers_tell_statuses(struct balancers *balancers);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
 	struct lb_status *status);

@@ -189,7 +189,7 @@ static void list_hosts(void *ctx, struct arena *arena, struct records_wishes *wi
 
 static void on_dns_told(void *ctx)
 {
-	balancers_tell_statuses(((struct controller *)ctx)->balancers);
+	balancers_on_dns(((struct controller *)ctx)->balancers);
 }
 
 /* ---- the translator ---- */

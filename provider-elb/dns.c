@@ -373,6 +373,11 @@ void dns_restart(struct dns *dns)
 	str_set(&dns->tried, STR_NONE);
 }
 
+bool dns_is_behind(const struct dns *dns, struct str lb)
+{
+	return dns != NULL && dns_troubles_has_failed(dns->told, lb);
+}
+
 size_t dns_notices(
 	const struct dns *dns, struct str lb, struct arena *arena, struct lb_notice **ret_list)
 {

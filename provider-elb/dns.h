@@ -25,7 +25,7 @@ struct dns_config {
 	bool (*may_start)(void *ctx);
 	/* Fills the wishes, with texts in the arena. */
 	void (*list_hosts)(void *ctx, struct arena *arena, struct records_wishes *wishes);
-	/* dns_notices() may have another answer. */
+	/* dns_notices() and dns_is_behind() may have other answers. */
 	void (*on_told)(void *ctx);
 	void *ctx;
 };
@@ -39,6 +39,8 @@ void dns_wake(struct dns *dns);
 void dns_on_commit(struct dns *dns, const struct state_commit *commit);
 /* Another replica may have written, or does: gives up the pass that is under way. To be followed by dns_wake(). */
 void dns_restart(struct dns *dns);
+/* Records of this load balancer could not be written: they may lead to one that it has replaced. */
+bool dns_is_behind(const struct dns *dns, struct str lb);
 /* What the owners of this load balancer should know; in the arena. */
 size_t dns_notices(
 	const struct dns *dns, struct str lb, struct arena *arena, struct lb_notice **ret_list);

@@ -86,6 +86,16 @@ static size_t find(const struct dns_troubles *troubles, struct str lb)
 	return from;
 }
 
+bool dns_troubles_has_failed(const struct dns_troubles *troubles, struct str lb)
+{
+	for (size_t i = find(troubles, lb);
+		i < troubles->all.count && str_eq(troubles->all.items[i].lb, lb); i++) {
+		if (troubles->all.items[i].kind == RECORDS_FAILED)
+			return true;
+	}
+	return false;
+}
+
 size_t dns_troubles_notices(const struct dns_troubles *troubles, struct str lb, struct arena *arena,
 	struct lb_notice **ret_list)
 {

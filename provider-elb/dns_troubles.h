@@ -16,6 +16,8 @@ void dns_troubles_free(struct dns_troubles *troubles);
 void dns_troubles_add(struct dns_troubles *troubles, const struct records_trouble *trouble);
 /* Sorts both. */
 bool dns_troubles_eq(struct dns_troubles *a, struct dns_troubles *b);
-/* Those of one load balancer, in the arena; in sorted ones. */
+/* Of one load balancer, in sorted ones: whether records could not be written. */
+bool dns_troubles_has_failed(const struct dns_troubles *troubles, struct str lb);
+/* All of one load balancer, in the arena; in sorted ones. */
 size_t dns_troubles_notices(const struct dns_troubles *troubles, struct str lb, struct arena *arena,
 	struct lb_notice **ret_list);

@@ -314,6 +314,23 @@ def test_the_records_follow_a_replacement_once_it_is_active() -> None:
         wait_for(lambda: len(bench.aws.balancers()) == 1, "the old one to go")
 
 
+def test_a_replaced_load_balancer_stays_while_records_lead_to_it() -> None:
+    with DnsBench() as bench:
+        bench.translator.put(*ingress("web", "shop.example.com"))
+        bench.remembered()
+        old = bench.target()
+        bench.wait_records(records_of("shop.example.com", old))
+        bench.provider.kill()
+        number = bench.aws.fault("error", action=WRITE, code="AccessDenied", status=403)
+        bench.provider.arguments += ["--scheme", "internal", "--replace-delay", "4"]
+        bench.provider.start()
+        wait_for(lambda: "DnsRecordsFailed" in bench.notices(), "the notice")
+        stays(lambda: len(bench.aws.balancers()) == 2, "the old one", 6)
+        bench.aws.clear(number)
+        wait_for(lambda: len(bench.aws.balancers()) == 1, "the old one to go")
+        bench.wait_records(records_of("shop.example.com", bench.target()))
+
+
 def test_dualstack_load_balancers_have_two_records() -> None:
     with DnsBench("--ip-address-type", "dualstack") as bench:
         bench.translator.put(*ingress("web", "shop.example.com"))

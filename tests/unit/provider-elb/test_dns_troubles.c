@@ -51,6 +51,8 @@ static void each_load_balancer_hears_its_own(void **state)
 	assert_true(str_ends_with(list[0].message, STR(": a.example.com, b.example.com")));
 	assert_true(str_eq_c(list[1].reason, "DnsRecordsFailed"));
 	assert_int_equal(dns_troubles_notices(troubles, STR("x/we"), &arena, &list), 0);
+	assert_true(dns_troubles_has_failed(troubles, STR("x/web")));
+	assert_false(dns_troubles_has_failed(troubles, STR("x/zeta")));
 	assert_int_equal(dns_troubles_notices(none, STR("x/web"), &arena, &list), 0);
 	arena_fini(&arena);
 	dns_troubles_free(troubles);
