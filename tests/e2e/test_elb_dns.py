@@ -269,7 +269,7 @@ def test_what_went_while_it_was_away_is_removed_once_that_is_known(bench: DnsBen
     bench.wait_records(records_of("a.example.com", target))
 
 
-@pytest.mark.parametrize("fault, when", [("hang", "before"), ("hold", "after")])
+@pytest.mark.parametrize("fault, when", [pytest.param("hang", "before", marks=pytest.mark.long), ("hold", "after")])
 def test_it_may_be_killed_while_it_writes(fault: str, when: str) -> None:
     """The call is lost with the process, or carried out."""
     def kill(bench: DnsBench) -> None:
@@ -344,10 +344,13 @@ def test_dualstack_load_balancers_have_two_records() -> None:
 # Trouble
 
 
-@pytest.mark.parametrize("fault", [{"fault": "error", "code": "AccessDenied", "status": 403}, {"fault": "close"}, {"fault": "page"}])
-def test_trouble_with_records_stops_nothing_else(bench: DnsBench, fault: dict[str, Any]) -> None:
-    kind = fault.pop("fault")
-    number = bench.aws.fault(kind, service="route53", action=WRITE, **fault)
+@pytest.mark.parametrize("fault, more", [
+    ("error", {"code": "AccessDenied", "status": 403}),
+    ("close", {}),
+    pytest.param("page", {}, marks=pytest.mark.long),
+])
+def test_trouble_with_records_stops_nothing_else(bench: DnsBench, fault: str, more: dict[str, Any]) -> None:
+    number = bench.aws.fault(fault, service="route53", action=WRITE, **more)
     bench.translator.put(*ingress("web", "shop.example.com"))
     bench.settle()
     wait_for(lambda: "shop.example.com" in bench.notices().get("DnsRecordsFailed", ""), "the notice")
