@@ -136,22 +136,39 @@ static void sort_targets(struct elb_target_list *targets)
 	targets->count = kept;
 }
 
-enum requests_health answers_health(const struct xml *xml, struct observed_group *group)
+static enum requests_health take_targets(
+	const struct xml *xml, struct elb_target_list *targets, struct arena *arena)
 {
-	struct elb_target_list targets = {0};
 	struct health health = {0};
-	struct arena arena;
-	arena_init(&arena);
 	const struct xml *member = answers_members(answers_result(xml), "TargetHealthDescriptions");
-	for (; member != NULL && targets.count < ANSWERS_TARGETS_MAX; member = xml_next(member))
-		take_target(member, &targets, &health, &arena);
-	sort_targets(&targets);
-	observed_set_targets(group, &targets);
-	group->has_targets = true;
-	arena_fini(&arena);
+	for (; member != NULL && targets->count < ANSWERS_TARGETS_MAX; member = xml_next(member))
+		take_target(member, targets, &health, arena);
+	sort_targets(targets);
 	if (health.all == 0)
 		return HEALTH_NONE;
 	if (health.healthy != 0)
 		return HEALTH_HEALTHY;
 	return health.silent == health.all ? HEALTH_UNREACHABLE : HEALTH_WAITING;
+}
+
+enum requests_health answers_health(const struct xml *xml, struct observed_group *group)
+{
+	struct elb_target_list targets = {0};
+	struct arena arena;
+	arena_init(&arena);
+	enum requests_health health = take_targets(xml, &targets, &arena);
+	observed_set_targets(group, &targets);
+	group->has_targets = true;
+	arena_fini(&arena);
+	return health;
+}
+
+enum requests_health answers_health_only(const struct xml *xml)
+{
+	struct elb_target_list targets = {0};
+	struct arena arena;
+	arena_init(&arena);
+	enum requests_health health = take_targets(xml, &targets, &arena);
+	arena_fini(&arena);
+	return health;
 }

@@ -50,7 +50,10 @@ static void health_read(
 	if (group->balancer_arn != NULL && group->attached_at <= 0)
 		group->attached_at = input->now;
 	group->health_read_at = input->now;
-	if (answers_health(xml, group) == HEALTH_HEALTHY)
+	/* The list is that of when it was asked for: what was registered meanwhile is known better. */
+	enum requests_health health =
+		group->has_targets ? answers_health_only(xml) : answers_health(xml, group);
+	if (health == HEALTH_HEALTHY)
 		group->is_proven = true;
 }
 

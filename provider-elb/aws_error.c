@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/aws_error.h"
 
+#include <ctype.h>
 #include <time.h>
+
+enum { DATA_LEN_MIN = 48 }; /* a line of PEM has 64 */
 
 static struct str first_of(struct str a, struct str b)
 {
@@ -55,6 +58,17 @@ struct str aws_error_cut(struct str text)
 	while (len != 0 && ((unsigned char)text.p[len] & 0xc0) == 0x80)
 		len--;
 	return (struct str){text.p, len};
+}
+
+bool aws_error_has_data(struct str text)
+{
+	size_t run = 0;
+	for (size_t i = 0; i < text.len && run < DATA_LEN_MIN; i++) {
+		bool is_data = isalnum((unsigned char)text.p[i]) || text.p[i] == '+' ||
+			       text.p[i] == '/' || text.p[i] == '=';
+		run = is_data ? run + 1 : 0;
+	}
+	return run == DATA_LEN_MIN;
 }
 
 int64_t aws_error_skew_s(const char *date, int64_t now_s)

@@ -25,5 +25,8 @@ struct aws_error aws_error_read_json(const struct json *json, const char *type);
 /* At most AWS_ERROR_TEXT_LEN_MAX bytes, without half a character at the end. */
 struct str aws_error_cut(struct str text);
 
+/* Whether something in it looks like a line of a key or a certificate, in PEM or encoded once more: longer than any word. */
+bool aws_error_has_data(struct str text);
+
 /* How many seconds a Date header ("Sat, 21 Nov 2026 02:54:36 GMT") is ahead of now_s. 0: it is none. */
 int64_t aws_error_skew_s(const char *date, int64_t now_s);

@@ -5,6 +5,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-elb/balancer_failure.h"
+#include "provider-elb/balancer_settled.h"
 #include "provider-elb/balancer_status.h"
 #include "provider-elb/balancer_wanted.h"
 #include "provider-elb/dns.h"
@@ -12,6 +13,8 @@
 #include "provider-elb/requests.h"
 
 #include <stdlib.h>
+
+static const double FIRST_LIST_WAIT_S = 2;
 
 static void drive(struct balancer *balancer);
 
@@ -59,12 +62,13 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 	const struct balancer_context *context = balancer->context;
 	double now = clock_monotonic_s();
 	bool is_early = balancer->object == NULL && now < balancer->remove_from;
-	note_failed_balancers(balancer, now);
-	held_expire(balancer->held, now);
+	/* What must not exist is not wanted: the plan is then that of a removal. What is not worked out yet is not known, and no reason to remove anything. */
+	bool is_wanted = balancer->has_wanted && !balancer->decoded.absent;
+	bool is_unknown = balancer->object != NULL && !balancer->has_wanted;
 	*ret_input = (struct plan_input){
 		.object = balancer->object != NULL ? &balancer->decoded : NULL,
-		.wanted = balancer->has_wanted ? &balancer->wanted : NULL,
-		.is_kept = balancer->object != NULL && balancer->decoded.keep,
+		.wanted = is_wanted ? &balancer->wanted : NULL,
+		.is_kept = is_unknown || (is_wanted && balancer->decoded.keep),
 		.settings = context->settings,
 		.network = find_network(balancer),
 		.observed = context->observed,
@@ -84,7 +88,12 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 static void make_plan(struct balancer *balancer)
 {
 	struct plan_input input;
+	double now = clock_monotonic_s();
 	arena_reset(&balancer->step_arena);
+	balancer->subject = STR_NONE;
+	note_failed_balancers(balancer, now);
+	held_expire(balancer->held, now);
+	balancer_take_back(balancer, now);
 	fill_input(balancer, &input);
 	plan_next(&input, &balancer->step_arena, &balancer->plan);
 }
@@ -103,40 +112,6 @@ static bool is_call(enum plan_step step)
 	       step != PLAN_READ_LISTENERS;
 }
 
-static void note_settled(struct balancer *balancer)
-{
-	if (balancer->plan.is_settled)
-		balancer->is_sweep = false;
-	bool is_settled = balancer->plan.is_settled && balancer->has_wanted &&
-			  balancer->failure.outcome == AWS_OK;
-	for (size_t i = 0; is_settled && i < balancer->sync_count; i++)
-		is_settled = target_sync_is_settled(balancer->syncs[i]);
-	if (!balancer->plan.is_settled)
-		balancer->settled_since = 0;
-	else if (balancer->settled_since == 0)
-		balancer->settled_since = clock_monotonic_s();
-	if (is_settled != balancer->is_settled) {
-		balancer->is_settled = is_settled;
-		balancer_tell(balancer);
-	}
-}
-
-/* Those that have a successor which serves: from then on their time runs. */
-static void note_replaced(struct balancer *balancer)
-{
-	struct observed_balancer **all = NULL;
-	size_t count = observed_balancers_of(
-		balancer->context->observed, str_from(balancer->lb), &balancer->step_arena, &all);
-	for (size_t i = 0; balancer->is_settled && i < count; i++) {
-		bool is_wanted = false;
-		for (size_t k = 0; k < balancer->wanted.count; k++)
-			is_wanted = is_wanted ||
-				    str_eq_c(balancer->wanted.balancers[k].name, all[i]->name);
-		if (!is_wanted && all[i]->replaced_at == 0)
-			all[i]->replaced_at = clock_monotonic_s();
-	}
-}
-
 /* ---- calls ---- */
 
 static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
@@ -145,6 +120,8 @@ static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
 	make_plan(balancer);
 	if (is_call(balancer->plan.step)) {
 		balancer->losses = inventory_losses(balancer->context->inventory);
+		/* When it is needed what the plan points to may be gone. */
+		balancer->subject = arena_str(&balancer->step_arena, plan_subject(&balancer->plan));
 		make_request(balancer, arena, ret_request);
 		return true;
 	}
@@ -156,30 +133,6 @@ static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
 static bool is_step_read(enum plan_step step)
 {
 	return step == PLAN_READ_SECURITY_GROUP || step == PLAN_READ_GROUP_HEALTH;
-}
-
-/* What was made must not be taken for gone by a list that was read before. */
-static void mark_seen(struct balancer *balancer)
-{
-	uint64_t pass = inventory_pass(balancer->context->inventory);
-	struct observed_balancer **balancers = NULL;
-	struct observed_group **groups = NULL;
-	struct observed_security_group **security_groups = NULL;
-	struct str lb = str_from(balancer->lb);
-	struct observed *observed = balancer->context->observed;
-	struct arena arena;
-	arena_init(&arena);
-	size_t count = observed_balancers_of(observed, lb, &arena, &balancers);
-	for (size_t i = 0; i < count; i++)
-		balancers[i]->seen_in = balancers[i]->seen_in != 0 ? balancers[i]->seen_in : pass;
-	count = observed_groups_of(observed, lb, &arena, &groups);
-	for (size_t i = 0; i < count; i++)
-		groups[i]->seen_in = groups[i]->seen_in != 0 ? groups[i]->seen_in : pass;
-	count = observed_security_groups_of(observed, lb, &arena, &security_groups);
-	for (size_t i = 0; i < count; i++)
-		security_groups[i]->seen_in =
-			security_groups[i]->seen_in != 0 ? security_groups[i]->seen_in : pass;
-	arena_fini(&arena);
 }
 
 /* It is not known what there is in any of its balancers: read again before the next write. */
@@ -218,20 +171,33 @@ static void follow_step(struct balancer *balancer)
 	}
 }
 
-static void take_step(struct balancer *balancer, const struct client_answer *answer)
+/* If something was forgotten meanwhile, or dropped, the plan may point to it. */
+static bool is_plan_good(const struct balancer *balancer)
+{
+	enum plan_step step = balancer->plan.step;
+	const struct observed_balancer *target = balancer->plan.balancer;
+	if (balancer->losses != inventory_losses(balancer->context->inventory))
+		return false;
+	return target == NULL || target->has_content || step == PLAN_TAG_BALANCER ||
+	       step == PLAN_SET_SECURITY_GROUPS || step == PLAN_DELETE_BALANCER ||
+	       step == PLAN_READ_GROUP_HEALTH;
+}
+
+/* False: the answer lacks what it must have. */
+static bool take_step(struct balancer *balancer, const struct client_answer *answer)
 {
 	struct plan_input input;
 	fill_input(balancer, &input);
-	/* If something was forgotten meanwhile, the plan may point to it. */
-	if (balancer->losses != inventory_losses(balancer->context->inventory) ||
+	bool is_plan_void = !is_plan_good(balancer);
+	if (is_plan_void ||
 		answers_step(answer->xml, &input, &balancer->plan, &balancer->step_arena) != 0) {
 		drop_content(balancer);
 		inventory_list_now(balancer->context->inventory);
-		return;
+		return is_plan_void;
 	}
-	mark_seen(balancer);
 	balancer_announce_step(balancer);
 	follow_step(balancer);
+	return true;
 }
 
 static void start_timer(struct balancer *balancer, double delay_s)
@@ -258,10 +224,15 @@ static void note_answer(struct balancer *balancer, const struct client_answer *a
 
 static void on_answer(void *ctx, const struct client_answer *answer)
 {
+	static const struct client_answer senseless = {
+		.outcome = AWS_FAILED,
+		.message = STR("an answer of AWS lacks what it must have"),
+		.retry_after_s = -1,
+	};
 	struct balancer *balancer = ctx;
-	if (answer->outcome == AWS_OK)
-		take_step(balancer, answer);
-	note_answer(balancer, answer);
+	bool is_good = answer->outcome != AWS_OK || take_step(balancer, answer);
+	note_answer(balancer, is_good ? answer : &senseless);
+	balancer_drop_spent(balancer);
 	drive(balancer);
 }
 
@@ -283,6 +254,7 @@ static void start_reader(struct balancer *balancer)
 		.ctx = balancer,
 	};
 	must(balancer->plan.balancer != NULL);
+	balancer->subject = STR_NONE;
 	balancer->losses = inventory_losses(balancer->context->inventory);
 	balancer->reader = content_reader_start(&config, str_from(balancer->plan.balancer->arn),
 		balancer->is_sweep ? RANK_SWEEP : RANK_CHANGE);
@@ -333,13 +305,21 @@ static void wait_for_removal(struct balancer *balancer)
 
 static void drive(struct balancer *balancer)
 {
-	if (is_busy(balancer) || balancer->is_backing_off || waits_for_first_list(balancer))
+	if (is_busy(balancer) || balancer->is_backing_off)
 		return;
 	if (balancer->object != NULL && !balancer->has_wanted)
 		return;
+	if (waits_for_first_list(balancer)) {
+		/* Nobody tells when it is there, and has nothing that concerns this one. */
+		start_timer(balancer, FIRST_LIST_WAIT_S);
+		return;
+	}
 	make_plan(balancer);
-	note_settled(balancer);
-	note_replaced(balancer);
+	balancer_note_plan(balancer);
+	balancer_note_settled(balancer);
+	balancer_note_replaced(balancer);
+	/* What it waits for may be another thing; the same status is not sent twice. */
+	balancer_tell(balancer);
 	ev_timer_stop(balancer->context->calls->loop, &balancer->timer);
 	switch (balancer->plan.step) {
 	case PLAN_NOTHING:
@@ -375,27 +355,48 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void on_targets(void *ctx)
 {
+	/* Busy or not. */
+	balancer_tell(ctx);
 	balancer_wake(ctx);
 }
 
-void balancer_recheck(struct balancer *balancer)
+static void on_missing_group(void *ctx)
 {
-	drop_content(balancer);
+	inventory_list_now(((struct balancer *)ctx)->context->inventory);
+}
+
+void balancer_start_over(struct balancer *balancer)
+{
+	content_reader_free(balancer->reader);
+	balancer->reader = NULL;
+	balancer->is_sweep = balancer->is_settled = false;
 	for (size_t i = 0; i < balancer->sync_count; i++)
-		target_sync_recheck(balancer->syncs[i], RANK_SWEEP);
+		target_sync_start_over(balancer->syncs[i]);
+	balancer_tell(balancer);
 }
 
 void balancer_want(struct balancer *balancer, struct object *object)
 {
 	balancer->object = object;
+	/* Not before it is compared with what there is, which may have to wait. */
+	balancer->is_settled = false;
+	balancer_tell(balancer);
 	/* Without the VPC's networks it is not known how to register an endpoint: balancers_on_network() comes back to it. */
 	if (!network_is_known(balancer->context->network))
 		return;
-	/* What it waits for may be in this very change. */
-	balancer_forgive(balancer);
-	balancer_work_out_wanted(balancer, on_targets);
-	balancer_tell(balancer);
+	/* What it waits for may be in this very change, but not if only endpoints come and go. */
+	if (balancer_work_out_wanted(balancer, on_targets, on_missing_group)) {
+		balancer_forgive(balancer);
+		if (balancer->reader != NULL)
+			content_reader_hurry(balancer->reader);
+	}
 	drive(balancer);
+}
+
+void balancer_reconsider(struct balancer *balancer, struct object *object)
+{
+	balancer_forgive(balancer);
+	balancer_want(balancer, object);
 }
 
 void balancer_want_nothing(struct balancer *balancer, double remove_from)
@@ -424,7 +425,9 @@ bool balancer_sweep(struct balancer *balancer)
 	if (is_busy(balancer) || balancer->object == NULL || !balancer->is_settled)
 		return false;
 	balancer->is_sweep = true;
-	balancer_recheck(balancer);
+	drop_content(balancer);
+	for (size_t i = 0; i < balancer->sync_count; i++)
+		target_sync_recheck(balancer->syncs[i], RANK_SWEEP);
 	drive(balancer);
 	return true;
 }
@@ -455,8 +458,11 @@ void balancer_free(struct balancer *balancer)
 	balancer_forget_wanted(balancer);
 	arena_fini(&balancer->arena);
 	arena_fini(&balancer->step_arena);
+	balancer_drop_spent(balancer);
 	held_free(balancer->held);
+	free(balancer->wanted_digest);
 	free(balancer->failure.text);
+	free(balancer->failure.subject);
 	free(balancer->lb);
 	free(balancer);
 }

@@ -39,6 +39,8 @@ struct str balancer_id(const struct balancer *balancer);
 
 /* The object, which is present, says what is wanted, or something that it depends on does. */
 void balancer_want(struct balancer *balancer, struct object *object);
+/* Likewise, after something was found out anew: what was refused before may succeed now. */
+void balancer_reconsider(struct balancer *balancer, struct object *object);
 /* Nothing is wanted any more. What is there may be removed from that time on (clock_monotonic_s()): what was found without an owner waits for
  * --orphan-grace. */
 void balancer_want_nothing(struct balancer *balancer, double remove_from);
@@ -47,8 +49,8 @@ bool balancer_is_wanted(const struct balancer *balancer);
 void balancer_wake(struct balancer *balancer);
 /* Reads everything of it again, and compares. False: it is at work anyway. */
 bool balancer_sweep(struct balancer *balancer);
-/* Another replica may have written until now. */
-void balancer_recheck(struct balancer *balancer);
+/* Another replica may have written until now, and everything observed was forgotten: goes on as after a start, once it is known again. */
+void balancer_start_over(struct balancer *balancer);
 /* Tells the translator: something that its status shows may have changed. */
 void balancer_tell(struct balancer *balancer);
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/balancer_hosts.h"
 
+/* Without a listener nothing answers there. What was not read was applied before, or is being read. */
+static bool can_serve(const struct observed_balancer *balancer)
+{
+	bool is_active = balancer->state == ELB_ACTIVE || balancer->state == ELB_IMPAIRED;
+	return is_active && !balancer->is_leaving && balancer->dns_name != NULL &&
+	       (!balancer->has_content || balancer->listeners.count != 0);
+}
+
+/* It has been as wanted once: in this life, or in one before, which has left its tag. */
+static bool has_taken_over(
+	const struct balancer *balancer, const struct observed_balancer *successor)
+{
+	return balancer->is_settled || successor->applied != NULL;
+}
+
 const struct observed_balancer *balancer_find_serving(
 	const struct balancer *balancer, const struct wanted_balancer *wanted, struct arena *arena)
 {
@@ -9,10 +24,12 @@ const struct observed_balancer *balancer_find_serving(
 	size_t count = observed_balancers_of(
 		balancer->context->observed, str_from(balancer->lb), arena, &all);
 	for (size_t i = 0; i < count; i++) {
-		bool is_active = all[i]->state == ELB_ACTIVE || all[i]->state == ELB_IMPAIRED;
-		if (all[i]->type != wanted->type || !is_active || all[i]->dns_name == NULL)
+		bool is_wanted = str_eq_c(wanted->name, all[i]->name);
+		if (all[i]->type != wanted->type || !can_serve(all[i]))
 			continue;
-		if (serving == NULL || str_eq_c(wanted->name, all[i]->name))
+		if (serving == NULL || (is_wanted && has_taken_over(balancer, all[i])) ||
+			(str_eq_c(wanted->name, serving->name) &&
+				!has_taken_over(balancer, serving)))
 			serving = all[i];
 	}
 	return serving;

@@ -80,6 +80,12 @@ static const char *find_problem(const struct balancer *balancer)
 	return NULL;
 }
 
+/* After a start it serves all that it did before, while certificates are still being looked for. */
+static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+{
+	return wanted->waits_for_certificates && serving->applied != NULL;
+}
+
 static void add_address(const struct observed_balancer *serving,
 	const struct wanted_balancer *wanted, struct arena *arena, struct lb_status *status)
 {
@@ -99,7 +105,7 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
 		const struct observed_balancer *serving =
 			balancer_find_serving(balancer, wanted, arena);
-		if (serving != NULL)
+		if (serving != NULL && !was_whole(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
 			missing++;
@@ -151,6 +157,27 @@ static bool waits_for_certificates(const struct balancer *balancer)
 	return false;
 }
 
+/* Endpoints change without a new plan. */
+static bool is_applied(const struct balancer *balancer)
+{
+	bool is_settled = balancer->is_settled && !waits_for_certificates(balancer);
+	for (size_t i = 0; is_settled && i < balancer->sync_count; i++)
+		is_settled = target_sync_is_settled(balancer->syncs[i]);
+	return is_settled;
+}
+
+/* What does not come by itself. Of what passes nobody is told: with each new load balancer some minutes go by until it is active, and after each start
+ * some seconds until everything is known. Absent: it is at work. */
+static struct str find_wait(const struct balancer *balancer, struct arena *arena)
+{
+	const char *unlisted = inventory_problem(balancer->context->inventory);
+	if (unlisted != NULL)
+		return arena_printf(arena, "it is not known what AWS has: %s", unlisted);
+	if (balancer->plan.waits_for != NULL && balancer->plan.needs_help)
+		return arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	return STR_NONE;
+}
+
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
 	const char *problem = find_problem(balancer);
@@ -158,13 +185,13 @@ bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct
 	if (problem != NULL) {
 		status->state = LB_STATE_FAILED;
 		status->message = arena_str(arena, str_from(problem));
-	} else if (balancer->is_settled && !waits_for_certificates(balancer)) {
+	} else if (is_applied(balancer)) {
 		status->state = LB_STATE_APPLIED;
-	} else if (waits_for_certificates(balancer)) {
-		status->message = STR("waits for a certificate that is being imported into ACM");
-	} else if (balancer->plan.waits_for != NULL) {
-		status->message = arena_printf(arena, "waits for %s", balancer->plan.waits_for);
+	} else {
+		status->message = find_wait(balancer, arena);
 	}
+	if (!balancer->has_wanted)
+		return true;
 	if (balancer->decoded.absent) {
 		status->addresses_known = status->state == LB_STATE_APPLIED;
 		return true;

@@ -2,6 +2,7 @@
 #include "provider-elb/balancer_wanted.h"
 
 #include "common/xalloc.h"
+#include "provider-elb/digest.h"
 
 #include <stdlib.h>
 
@@ -111,7 +112,8 @@ static void set_targets(struct balancer *balancer, struct target_sync *sync,
 	target_sync_set(sync, &targets);
 }
 
-static void set_syncs(struct balancer *balancer, void (*on_progress)(void *ctx))
+static void set_syncs(
+	struct balancer *balancer, void (*on_progress)(void *ctx), void (*on_missing)(void *ctx))
 {
 	size_t count = group_count(balancer);
 	const struct elb_group **groups = list_groups(balancer, count);
@@ -120,6 +122,7 @@ static void set_syncs(struct balancer *balancer, void (*on_progress)(void *ctx))
 		.calls = balancer->context->calls,
 		.observed = balancer->context->observed,
 		.on_progress = on_progress,
+		.on_missing = on_missing,
 		.ctx = balancer,
 	};
 	size_t room = balancer->context->settings->targets_max;
@@ -141,30 +144,71 @@ static void set_syncs(struct balancer *balancer, void (*on_progress)(void *ctx))
 
 /* ---- what is wanted ---- */
 
-void balancer_work_out_wanted(struct balancer *balancer, void (*on_progress)(void *ctx))
+static void clear_wanted(struct balancer *balancer)
+{
+	balancer->wanted = (struct wanted){.count = 0};
+	if (call_is_running(&balancer->call) && !balancer->has_spent) {
+		balancer->spent = balancer->arena;
+		balancer->has_spent = true;
+		arena_init(&balancer->arena);
+	} else {
+		arena_reset(&balancer->arena);
+	}
+}
+
+void balancer_drop_spent(struct balancer *balancer)
+{
+	if (balancer->has_spent)
+		arena_fini(&balancer->spent);
+	balancer->has_spent = false;
+}
+
+/* Of all that is wanted, but for endpoints. */
+static struct str digest_wanted(struct balancer *balancer)
+{
+	struct arena *arena = &balancer->arena;
+	struct digest digest;
+	digest_begin(&digest);
+	digest_add_int(&digest, balancer->decoded.absent);
+	digest_add_int(&digest, balancer->decoded.keep);
+	for (size_t i = 0; i < balancer->wanted.count; i++) {
+		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
+		digest_add_str(&digest, wanted->name);
+		digest_add_str(&digest, wanted->digest);
+		for (size_t k = 0; k < wanted->groups.count; k++)
+			digest_add_str(
+				&digest, wanted_group_digest(&wanted->groups.items[k], arena));
+	}
+	return digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+}
+
+bool balancer_work_out_wanted(
+	struct balancer *balancer, void (*on_progress)(void *ctx), void (*on_missing)(void *ctx))
 {
 	struct virtual_host *hosts = NULL;
 	struct wanted_lookup lookup = {find_pool, find_certificate, balancer};
-	arena_reset(&balancer->arena);
+	clear_wanted(balancer);
 	provider_decode(balancer->context->provider, balancer->object, &balancer->arena,
 		&balancer->decoded);
-	balancer->wanted = (struct wanted){.count = 0};
 	if (!balancer->decoded.absent && !balancer->decoded.keep) {
 		size_t count = decode_hosts(balancer, &hosts);
 		wanted_make(&balancer->decoded, hosts, count, balancer->context->settings, &lookup,
 			&balancer->arena, &balancer->wanted);
 	}
 	balancer->has_wanted = true;
-	if (balancer->decoded.keep)
-		return;
-	set_syncs(balancer, on_progress);
+	struct str digest = digest_wanted(balancer);
+	bool is_news = !str_eq(digest, str_from(balancer->wanted_digest));
+	str_set(&balancer->wanted_digest, digest);
+	if (!balancer->decoded.keep || balancer->decoded.absent)
+		set_syncs(balancer, on_progress, on_missing);
+	return is_news;
 }
 
 void balancer_forget_wanted(struct balancer *balancer)
 {
 	free_syncs(balancer);
-	arena_reset(&balancer->arena);
-	balancer->wanted = (struct wanted){.count = 0};
+	clear_wanted(balancer);
+	str_set(&balancer->wanted_digest, STR_NONE);
 	balancer->has_wanted = false;
 	balancer->left_out = 0;
 }

@@ -115,7 +115,7 @@ static void find_orphans(struct balancers *balancers)
 	arena_fini(&arena);
 }
 
-static void wake_all(struct balancers *balancers)
+void balancers_wake(struct balancers *balancers)
 {
 	struct balancer *next;
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
@@ -128,7 +128,7 @@ static void wake_all(struct balancers *balancers)
 void balancers_on_listed(struct balancers *balancers)
 {
 	find_orphans(balancers);
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_network(struct balancers *balancers)
@@ -137,9 +137,9 @@ void balancers_on_network(struct balancers *balancers)
 	struct object *object = state_first(provider_state(provider), LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(provider_state(provider), object)) {
 		if (object_user(object) != NULL)
-			balancer_want(object_user(object), object);
+			balancer_reconsider(object_user(object), object);
 	}
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_on_changed(struct balancers *balancers, struct str lb)
@@ -186,14 +186,14 @@ void balancers_tell_statuses(struct balancers *balancers)
 void balancers_on_dns(struct balancers *balancers)
 {
 	balancers_tell_statuses(balancers);
-	wake_all(balancers);
+	balancers_wake(balancers);
 }
 
-void balancers_recheck(struct balancers *balancers)
+void balancers_start_over(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
 		balancer = sorted_next(&balancers->all, balancer))
-		balancer_recheck(balancer);
+		balancer_start_over(balancer);
 }
 
 /* ---- the sweep ---- */

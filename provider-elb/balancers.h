@@ -16,6 +16,8 @@ void balancers_free(struct balancers *balancers);
 void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit);
 /* A pass of the inventory is complete. */
 void balancers_on_listed(struct balancers *balancers);
+/* Each looks whether it can go on. */
+void balancers_wake(struct balancers *balancers);
 /* Something was learnt of the resources of this object. */
 void balancers_on_changed(struct balancers *balancers, struct str lb);
 /* The network was found out, or has changed: what is wanted depends on it. */
@@ -24,8 +26,8 @@ void balancers_on_network(struct balancers *balancers);
 void balancers_on_certificate(struct balancers *balancers, struct str certificate);
 /* The next one is read in full. */
 void balancers_sweep_next(struct balancers *balancers);
-/* Another replica may have written until now: nothing that was read before counts. */
-void balancers_recheck(struct balancers *balancers);
+/* Another replica may have written until now, and everything observed was forgotten. */
+void balancers_start_over(struct balancers *balancers);
 /* The hosts of all that are wanted, see balancer_list_hosts(). */
 void balancers_list_hosts(
 	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes);

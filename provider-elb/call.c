@@ -19,13 +19,19 @@ static enum call_class class_of(const struct request *request)
 	return CALL_WRITE;
 }
 
+/* Of another kind it has another turn: another class, or, as a write, one that the gate lets through. */
+static bool is_like(const struct call_entry *entry, const struct request *request)
+{
+	return entry->bucket == class_of(request) && entry->is_write == request->is_write;
+}
+
 static void on_done(void *ctx, const struct client_answer *answer)
 {
 	struct call *call = ctx;
 	char *reason = str_dup(answer->message);
 	call->running = NULL;
 	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], call->entry.class, 1);
+	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], call->entry.bucket, 1);
 	call_queue_done(
 		call->context->queue, &call->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);
@@ -57,7 +63,7 @@ static void on_turn(struct call_entry *entry)
 		arena_fini(&arena);
 		return;
 	}
-	if (class_of(&request) == entry->class) {
+	if (is_like(entry, &request)) {
 		send(call, &request);
 	} else {
 		call_queue_leave(call->context->queue, entry);
@@ -93,11 +99,10 @@ void call_join(struct call *call, const struct request *like, enum call_rank ran
 {
 	if (call->running != NULL)
 		return;
-	if (call->entry.is_waiting && call->entry.rank <= rank &&
-		call->entry.class == class_of(like))
+	if (call->entry.is_waiting && call->entry.rank <= rank && is_like(&call->entry, like))
 		return;
 	call_queue_leave(call->context->queue, &call->entry);
-	call->entry.class = class_of(like);
+	call->entry.bucket = class_of(like);
 	call->entry.rank = rank;
 	call->entry.is_write = like->is_write;
 	call_queue_join(call->context->queue, &call->entry);

@@ -29,8 +29,8 @@ struct call {
 void call_init(struct call *call, const struct call_context *context,
 	bool (*on_turn)(void *ctx, struct arena *arena, struct request *ret_request),
 	void (*on_answer)(void *ctx, const struct client_answer *answer), void *ctx);
-/* `like` says which class it will be: its service, action and is_write. A turn of another class than the request's is given back. Does nothing while it
- * is active, but for a better rank or another class. */
+/* `like` says which turn it needs: its service, action and is_write. A turn that does not fit the request is given back: no write is sent on that of a
+ * read, which does not wait at the gate. Does nothing while it is active, but for a better rank or another turn. */
 void call_join(struct call *call, const struct request *like, enum call_rank rank);
 /* Whether it waits or is under way. */
 bool call_is_active(const struct call *call);

@@ -224,13 +224,13 @@ void call_queue_retry_now(struct call_queue *queue)
 
 void call_queue_join(struct call_queue *queue, struct call_entry *entry)
 {
-	struct lane *lane = &queue->lanes[entry->class];
+	struct lane *lane = &queue->lanes[entry->bucket];
 	if (entry->is_held || (entry->is_waiting && entry->rank >= entry->waits_as))
 		return;
 	if (entry->is_waiting)
 		unlink_entry(queue, entry);
 	entry->order = queue->joined++;
-	entry->waits_in = entry->class;
+	entry->waits_in = entry->bucket;
 	entry->waits_as = entry->rank;
 	entry->list = entry->is_write ? &lane->writes[entry->rank] : &lane->reads[entry->rank];
 	entry->is_waiting = true;
@@ -305,7 +305,7 @@ const char *call_queue_outage_reason(const struct call_queue *queue)
 	return queue->reason;
 }
 
-double call_queue_rate(struct call_queue *queue, enum call_class class)
+double call_queue_rate(struct call_queue *queue, enum call_class bucket)
 {
-	return call_bucket_rate(&queue->lanes[class].bucket, clock_monotonic_s());
+	return call_bucket_rate(&queue->lanes[bucket].bucket, clock_monotonic_s());
 }

@@ -41,7 +41,7 @@ struct call_list;
 struct call_entry {
 	TAILQ_ENTRY(call_entry) link;
 	void (*on_turn)(struct call_entry *entry);
-	enum call_class class;
+	enum call_class bucket;
 	enum call_rank rank;
 	bool is_write;
 	bool is_waiting;
@@ -73,7 +73,7 @@ void call_queue_free(struct call_queue *queue);
 void call_queue_set_gate(struct call_queue *queue, bool (*is_open)(void *ctx), void *ctx);
 void call_queue_wake(struct call_queue *queue);
 
-/* class, rank, is_write and on_turn are set. on_turn() comes from the loop. Joining twice does nothing, but for a better rank; nor does
+/* bucket, rank, is_write and on_turn are set. on_turn() comes from the loop. Joining twice does nothing, but for a better rank; nor does
  * joining during one's turn: who wants a further one joins again after call_queue_done(). */
 void call_queue_join(struct call_queue *queue, struct call_entry *entry);
 /* Ends the turn after its call, and says how it went; `reason` is for people. AWS_FAILED of several entries in a row is an outage, too. */
@@ -88,4 +88,4 @@ void call_queue_retry_now(struct call_queue *queue);
 size_t call_queue_waiting(const struct call_queue *queue);
 const char *call_queue_outage_reason(const struct call_queue *queue);
 /* The present rate of a class, in calls a second. */
-double call_queue_rate(struct call_queue *queue, enum call_class class);
+double call_queue_rate(struct call_queue *queue, enum call_class bucket);

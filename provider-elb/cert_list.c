@@ -22,7 +22,7 @@ struct cert_list {
 
 static void join(struct cert_list *list)
 {
-	list->entry.class = CALL_OTHER;
+	list->entry.bucket = CALL_OTHER;
 	list->entry.rank = list->number <= 1 ? RANK_CHANGE : RANK_SWEEP;
 	call_queue_join(list->config.queue, &list->entry);
 }
@@ -90,7 +90,7 @@ static void on_done(void *ctx, const struct client_answer *answer)
 	char *reason = str_dup(answer->message);
 	list->call = NULL;
 	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], list->entry.class, 1);
+	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], list->entry.bucket, 1);
 	call_queue_done(
 		list->config.queue, &list->entry, answer->outcome, reason, answer->retry_after_s);
 	if (answer->outcome == AWS_OK)

@@ -113,7 +113,7 @@ static void start_grace(struct cert *cert)
 
 static void join(struct cert *cert, enum cert_step step)
 {
-	cert->entry.class = CALL_OTHER;
+	cert->entry.bucket = CALL_OTHER;
 	cert->entry.rank = cert->is_unused ? RANK_SWEEP : RANK_CHANGE;
 	cert->entry.is_write = cert_plan_is_write(step);
 	call_queue_join(cert->config->queue, &cert->entry);
@@ -190,7 +190,7 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	char *reason = str_dup(answer->message);
 	cert->call = NULL;
 	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], cert->entry.class, 1);
+	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], cert->entry.bucket, 1);
 	call_queue_done(
 		cert->config->queue, &cert->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);
@@ -284,6 +284,7 @@ static void on_list_end(void *ctx, uint64_t number)
 	struct cert *cert;
 	struct cert *next;
 	cert_copies_end_list(&certs->copies, number);
+	bool was_known = certs->is_known;
 	if (certs->known_after != 0 && number >= certs->known_after)
 		certs->is_known = true;
 	RB_FOREACH_SAFE (cert, cert_identities, &certs->by_identity, next) {
@@ -293,6 +294,8 @@ static void on_list_end(void *ctx, uint64_t number)
 		}
 		drive(cert);
 	}
+	if (certs->is_known && !was_known)
+		certs->config.on_known(certs->config.ctx);
 }
 
 static void on_list_failed(void *ctx, const char *reason)

@@ -28,6 +28,7 @@ struct certs_config {
 	/* certs_arn() or certs_problem() has another answer for this object than before; from the loop, or from a call of certs_on_commit(). It must not
 	 * call back into what changes certificates. */
 	void (*on_change)(void *ctx, struct str id);
+	void (*on_known)(void *ctx); /* certs_are_known() has become true, from the loop */
 	void *ctx;
 };
 

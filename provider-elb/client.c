@@ -149,10 +149,13 @@ static void read_error(struct client_call *call, const struct http_result *resul
 			    : STR_NONE;
 	struct str hint = service_error_is_credentials(error->code) ? credentials_hint(call, result)
 								    : STR_NONE;
+	struct str message = aws_error_cut(error->message);
+	if (call->request.is_secret && aws_error_has_data(message))
+		message = STR("the reason is not shown, because it repeats what was sent");
 	if (error->code.len != 0)
 		answer->message = arena_printf(arena, "%s: %.*s: %.*s%.*s%.*s",
-			call->request.action, STR_FMT(aws_error_cut(error->code)),
-			STR_FMT(aws_error_cut(error->message)), STR_FMT(request), STR_FMT(hint));
+			call->request.action, STR_FMT(aws_error_cut(error->code)), STR_FMT(message),
+			STR_FMT(request), STR_FMT(hint));
 	else
 		answer->message = arena_printf(arena, "%s: the answer is %ld without a reason%.*s",
 			call->request.action, status, STR_FMT(request));

@@ -26,9 +26,12 @@ struct content_reader {
 	size_t tagged_done;
 };
 
+/* NULL: it was forgotten, or what has been read of it was dropped. */
 static struct observed_balancer *find(const struct content_reader *reader)
 {
-	return observed_find_balancer(reader->config.observed, str_from(reader->arn));
+	struct observed_balancer *balancer =
+		observed_find_balancer(reader->config.observed, str_from(reader->arn));
+	return balancer != NULL && balancer->content_reader == reader ? balancer : NULL;
 }
 
 /* ---- the tags ---- */
@@ -130,6 +133,7 @@ static bool next_listener(
 static void finish(struct content_reader *reader, struct observed_balancer *balancer)
 {
 	balancer->has_content = true;
+	balancer->content_reader = NULL;
 	end_with(reader, AWS_OK, STR(""));
 }
 
@@ -184,9 +188,13 @@ static void take_answer(struct content_reader *reader, const struct client_answe
 {
 	struct observed_balancer *balancer = find(reader);
 	struct arena arena;
-	if (balancer == NULL || ++reader->pages > PAGES_MAX) {
+	if (balancer == NULL) {
+		end_with(reader, AWS_OK, STR(""));
+		return;
+	}
+	if (++reader->pages > PAGES_MAX) {
 		end_with(reader, AWS_FAILED,
-			STR("the load balancer disappeared while it was read, or has no end"));
+			STR("the lists of what is in the load balancer have no end"));
 		return;
 	}
 	arena_init(&arena);
@@ -210,7 +218,7 @@ static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
 	if (make(reader, arena, ret_request))
 		return true;
 	call_cancel(&reader->call);
-	end_with(reader, AWS_FAILED, STR("the load balancer disappeared while it was read"));
+	end_with(reader, AWS_OK, STR(""));
 	return false;
 }
 
@@ -233,17 +241,29 @@ struct content_reader *content_reader_start(
 	reader->arn = str_dup(balancer_arn);
 	reader->rank = rank;
 	call_init(&reader->call, config->calls, on_turn, on_answer, reader);
-	struct observed_balancer *balancer = find(reader);
-	if (balancer != NULL)
+	struct observed_balancer *balancer = observed_find_balancer(config->observed, balancer_arn);
+	if (balancer != NULL) {
 		observed_drop_content(balancer);
+		balancer->content_reader = reader;
+	}
 	join(reader);
 	return reader;
+}
+
+void content_reader_hurry(struct content_reader *reader)
+{
+	reader->rank = RANK_CHANGE;
+	if (!call_is_running(&reader->call))
+		join(reader);
 }
 
 void content_reader_free(struct content_reader *reader)
 {
 	if (reader == NULL)
 		return;
+	struct observed_balancer *balancer = find(reader);
+	if (balancer != NULL)
+		balancer->content_reader = NULL;
 	call_cancel(&reader->call);
 	free_tagged(reader);
 	free(reader->marker);

@@ -12,12 +12,15 @@ struct content_reader;
 struct content_reader_config {
 	const struct call_context *calls;
 	struct observed *observed;
-	/* Over: with AWS_OK the balancer has_content, unless it was forgotten meanwhile. The reader may be freed within. */
+	/* Over: with AWS_OK the balancer has_content, unless it was forgotten, or its content dropped, meanwhile: then it has to be read anew. The reader may
+	 * be freed within. */
 	void (*on_done)(void *ctx, const struct client_answer *answer);
 	void *ctx;
 };
 
 struct content_reader *content_reader_start(
 	const struct content_reader_config *config, struct str balancer_arn, enum call_rank rank);
+/* Somebody waits for it now. */
+void content_reader_hurry(struct content_reader *reader);
 /* May be NULL. */
 void content_reader_free(struct content_reader *reader);

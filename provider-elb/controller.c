@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/controller.h"
 
-#include "common/pem_files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-elb/balancers.h"
@@ -18,6 +17,8 @@ static const double REGION_RETRY_S = 10;
 
 enum { TARGET_BURST = 20, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 5 };
 
+enum { LIST_SUBNETS, LIST_SECURITY_GROUPS, LIST_INBOUND, LIST_ZONES, LIST_COUNT };
+
 struct controller {
 	struct daemon *daemon;
 	const struct config *options;
@@ -30,10 +31,7 @@ struct controller {
 	struct inventory *inventory;
 	struct metadata *metadata;
 	struct network *network;
-	struct str *subnets; /* views of the options, for the network */
-	struct str *security_groups;
-	struct str *inbound;
-	struct str *zones; /* likewise, for DNS records */
+	struct str *lists[LIST_COUNT]; /* views of the options */
 	struct certs *certs;
 	struct dns *dns; /* NULL: records are not kept */
 	struct balancer_context context;
@@ -70,11 +68,6 @@ static void check_ready(struct controller *c)
 }
 
 /* ---- credentials, calls ---- */
-
-static const char *get_environment(const char *name)
-{
-	return getenv(name);
-}
 
 static void on_credentials(void *ctx, const char *problem)
 {
@@ -117,7 +110,7 @@ static void on_certificates_end(void *ctx)
 static void on_listed(void *ctx)
 {
 	struct controller *c = ctx;
-	/* Everything the other replica has done is known by now: become active. */
+	/* This pass began after the other replica had to stop, so everything that it has done is known by now. */
 	if (c->follows && provider_may_act(c->provider))
 		c->follows = false;
 	balancers_on_listed(c->balancers);
@@ -134,7 +127,10 @@ static void on_changed(void *ctx, struct str lb)
 
 static void on_progress(void *ctx)
 {
-	check_ready(ctx);
+	struct controller *c = ctx;
+	if (c->balancers != NULL && !inventory_is_known(c->inventory))
+		balancers_tell_statuses(c->balancers);
+	check_ready(c);
 }
 
 static const struct inventory_ops inventory_ops = {
@@ -148,10 +144,8 @@ static const struct inventory_ops inventory_ops = {
 static void on_network(void *ctx)
 {
 	struct controller *c = ctx;
-	if (c->balancers == NULL)
-		return;
-	balancers_on_network(c->balancers);
-	dns_wake(c->dns);
+	if (c->balancers != NULL)
+		balancers_on_network(c->balancers);
 }
 
 static void on_certificate(void *ctx, struct str id)
@@ -159,6 +153,13 @@ static void on_certificate(void *ctx, struct str id)
 	struct controller *c = ctx;
 	if (c->balancers != NULL)
 		balancers_on_certificate(c->balancers, id);
+}
+
+static void on_certificates_known(void *ctx)
+{
+	struct controller *c = ctx;
+	if (c->balancers != NULL)
+		balancers_wake(c->balancers);
 }
 
 static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
@@ -208,8 +209,10 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 static bool fill_status(
 	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
 {
-	return balancers_fill_status(
-		((struct controller *)ctx)->balancers, load_balancer, arena, status);
+	struct controller *c = ctx;
+	/* What serves may be another one now. */
+	dns_wake(c->dns);
+	return balancers_fill_status(c->balancers, load_balancer, arena, status);
 }
 
 static void on_link(void *ctx, bool is_up)
@@ -227,8 +230,8 @@ static void on_lead(void *ctx, bool may_act)
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
-	balancers_recheck(c->balancers);
-	inventory_list_now(c->inventory);
+	inventory_start_over(c->inventory);
+	balancers_start_over(c->balancers);
 }
 
 static const struct provider_ops provider_ops = {
@@ -295,10 +298,11 @@ static void make_network(struct controller *c)
 		.context = &c->calls,
 		.metadata = c->metadata,
 		.vpc = str_from(options->vpc),
-		.subnets = config_list(&options->subnets, &c->subnets),
-		.security_groups = config_list(&options->security_groups, &c->security_groups),
+		.subnets = config_list(&options->subnets, &c->lists[LIST_SUBNETS]),
+		.security_groups =
+			config_list(&options->security_groups, &c->lists[LIST_SECURITY_GROUPS]),
 		.backend_security_group = str_from(options->backend_security_group),
-		.inbound = config_list(&options->inbound, &c->inbound),
+		.inbound = config_list(&options->inbound, &c->lists[LIST_INBOUND]),
 		.settings = &c->settings,
 		.on_change = on_network,
 		.ctx = c,
@@ -316,6 +320,7 @@ static void make_certs(struct controller *c)
 		.settings = &c->settings,
 		.remove_delay_s = c->options->orphan_grace,
 		.on_change = on_certificate,
+		.on_known = on_certificates_known,
 		.ctx = c,
 	};
 	c->certs = certs_new(&config);
@@ -325,7 +330,7 @@ static void make_dns(struct controller *c)
 {
 	struct dns_config config = {
 		.calls = &c->calls,
-		.zones = config_list(&c->options->zones, &c->zones),
+		.zones = config_list(&c->options->zones, &c->lists[LIST_ZONES]),
 		.cluster = c->settings.cluster,
 		.interval_s = c->options->list_interval,
 		.may_start = may_start_dns,
@@ -359,9 +364,7 @@ static char *read_endpoints(struct controller *c, const char *region)
 		c->options->use_dualstack);
 	if (problem != NULL || c->options->ca_file == NULL)
 		return problem;
-	http_peer_release(c->endpoints.peer);
-	c->endpoints.peer = http_peer_new();
-	return pem_read_authorities(c->options->ca_file, &c->endpoints.peer->ca_data);
+	return endpoints_read_authorities(&c->endpoints, c->options->ca_file);
 }
 
 /* The region is known: calls can be made. */
@@ -413,7 +416,7 @@ static char *read_environment(struct controller *c)
 		.ctx = c,
 	};
 	char *problem = NULL;
-	c->environment.get = get_environment;
+	c->environment.get = aws_environment_getenv;
 	problem = read_endpoints(c, c->options->region);
 	if (problem != NULL)
 		return problem;
@@ -490,10 +493,8 @@ void controller_free(struct controller *c)
 	credentials_free(c->credentials);
 	metadata_free(c->metadata);
 	endpoints_fini(&c->endpoints);
-	free(c->subnets);
-	free(c->security_groups);
-	free(c->inbound);
-	free(c->zones);
+	for (size_t i = 0; i < LIST_COUNT; i++)
+		free(c->lists[i]);
 	free(c->no_credentials);
 	free(c);
 }

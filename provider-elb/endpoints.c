@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/endpoints.h"
 
+#include "common/pem_files.h"
 #include "common/xalloc.h"
 
 enum { REGION_LEN_MAX = 40 };
@@ -179,6 +180,13 @@ char *endpoints_init(struct endpoints *endpoints, const struct aws_environment *
 	}
 	shared_files_fini(&files);
 	return problem;
+}
+
+char *endpoints_read_authorities(struct endpoints *endpoints, const char *path)
+{
+	http_peer_release(endpoints->peer);
+	endpoints->peer = http_peer_new();
+	return pem_read_authorities(path, &endpoints->peer->ca_data);
 }
 
 const char *endpoints_signing_region(const struct endpoints *endpoints, enum aws_service service)

@@ -2,6 +2,7 @@
 #include "provider-elb/inventory.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-elb/discovery.h"
 #include "provider-elb/log_events.h"
@@ -17,6 +18,8 @@ enum {
 
 static const double RETRY_FIRST_S = 1;
 static const double RETRY_CAP_S = 60;
+/* Between passes that somebody has asked for: many may ask, again and again. */
+static const double LIST_APART_S = 5;
 
 /* What one pass reads, in this order: hints first, then what confirms them. */
 enum phase {
@@ -39,6 +42,8 @@ struct inventory {
 	unsigned pages;
 	uint64_t pass; /* 1 is the first */
 	uint64_t losses;
+	double ended_at; /* clock_monotonic_s(), of the last pass */
+	bool is_started;
 	bool is_running;
 	bool is_wanted_again; /* a pass was asked for while one was under way */
 	bool is_known;
@@ -46,6 +51,7 @@ struct inventory {
 	/* ARNs whose tags are to be read; texts on the heap. */
 	struct str_list others;
 	size_t others_done;
+	size_t singly; /* so many of the next ones are asked for one by one: one of them is gone */
 	char *problem;
 };
 
@@ -57,7 +63,7 @@ static void free_others(struct inventory *inventory)
 		free((char *)(uintptr_t)inventory->others.items[i].p);
 	free(inventory->others.items);
 	inventory->others = (struct str_list){NULL, 0};
-	inventory->others_done = 0;
+	inventory->others_done = inventory->singly = 0;
 }
 
 /* The tagging API lags: what has a name like ours may be ours. */
@@ -74,8 +80,15 @@ static void on_other(void *ctx, struct str arn, struct str name)
 static struct str_list next_others(const struct inventory *inventory)
 {
 	size_t left = inventory->others.count - inventory->others_done;
-	return (struct str_list){inventory->others.items + inventory->others_done,
-		left < REQUESTS_TAGS_MAX ? left : REQUESTS_TAGS_MAX};
+	size_t most = inventory->singly != 0 ? 1 : REQUESTS_TAGS_MAX;
+	return (struct str_list){
+		inventory->others.items + inventory->others_done, left < most ? left : most};
+}
+
+static void pass_others(struct inventory *inventory, size_t count)
+{
+	inventory->others_done += count;
+	inventory->singly -= inventory->singly != 0;
 }
 
 /* Those whose tags were just read: what is ours has to be confirmed by another pass. */
@@ -87,7 +100,7 @@ static void note_found(struct inventory *inventory)
 			observed_find_group(inventory->config.observed, arns.items[i]) != NULL)
 			inventory->has_found = true;
 	}
-	inventory->others_done += arns.count;
+	pass_others(inventory, arns.count);
 }
 
 /* ---- one page after the other ---- */
@@ -189,45 +202,18 @@ static void lose_balancer(struct inventory *inventory, struct observed_balancer 
 	free((char *)(uintptr_t)lb.p);
 }
 
-/* What this pass has not seen does not exist: nor does what was only hinted at. */
-static void forget_unseen(struct inventory *inventory)
+static void on_unseen(void *ctx, const struct observed_balancer *balancer)
 {
-	struct observed *observed = inventory->config.observed;
-	struct observed_balancer *next_balancer;
-	struct observed_balancer *balancer = observed_next_balancer(observed, NULL);
-	for (; balancer != NULL; balancer = next_balancer) {
-		next_balancer = observed_next_balancer(observed, balancer);
-		if (balancer->seen_in >= inventory->pass)
-			continue;
-		if (balancer->name != NULL)
-			log_event(&EV_BALANCER_GONE, LOG_STR("name", balancer->name));
-		inventory->losses++;
-		observed_forget_balancer(observed, balancer);
-	}
-	struct observed_group *next_group;
-	struct observed_group *group = observed_next_group(observed, NULL);
-	for (; group != NULL; group = next_group) {
-		next_group = observed_next_group(observed, group);
-		if (group->seen_in >= inventory->pass)
-			continue;
-		inventory->losses++;
-		observed_forget_group(observed, group);
-	}
-	struct observed_security_group *next_security;
-	struct observed_security_group *security = observed_next_security_group(observed, NULL);
-	for (; security != NULL; security = next_security) {
-		next_security = observed_next_security_group(observed, security);
-		if (security->seen_in >= inventory->pass)
-			continue;
-		inventory->losses++;
-		observed_forget_security_group(observed, security);
-	}
+	/* Those that we have deleted ourselves were told. */
+	if (!balancer->is_leaving)
+		log_event(&EV_BALANCER_GONE, LOG_STR("name", balancer->name));
 }
 
 static void start_pass(struct inventory *inventory)
 {
 	ev_timer_stop(inventory->config.calls->loop, &inventory->timer);
 	inventory->pass++;
+	observed_begin_pass(inventory->config.observed, inventory->pass);
 	inventory->is_running = true;
 	inventory->is_wanted_again = inventory->has_found = false;
 	inventory->phase = PHASE_TAGGED;
@@ -246,9 +232,16 @@ static void arm(struct inventory *inventory, double delay_s)
 	ev_timer_start(loop, &inventory->timer);
 }
 
+static double apart(const struct inventory *inventory)
+{
+	double interval_s = inventory->config.options->list_interval;
+	return interval_s < LIST_APART_S ? interval_s : LIST_APART_S;
+}
+
 static void end_pass(struct inventory *inventory)
 {
 	inventory->is_running = false;
+	inventory->ended_at = clock_monotonic_s();
 	backoff_succeeded(&inventory->backoff);
 	free(inventory->problem);
 	inventory->problem = NULL;
@@ -257,7 +250,8 @@ static void end_pass(struct inventory *inventory)
 		start_pass(inventory);
 		return;
 	}
-	forget_unseen(inventory);
+	inventory->losses += observed_forget_unseen(
+		inventory->config.observed, inventory->pass, on_unseen, NULL);
 	if (!inventory->is_known)
 		log_event(&EV_LISTED);
 	inventory->is_known = true;
@@ -265,10 +259,11 @@ static void end_pass(struct inventory *inventory)
 	inventory->config.ops->on_listed(inventory->config.ctx);
 	inventory->config.ops->on_progress(inventory->config.ctx);
 	poller_start(inventory->poller);
-	if (inventory->is_wanted_again)
-		start_pass(inventory);
-	else
-		arm(inventory, inventory->config.options->list_interval);
+	/* Unless one of them has begun another one already. */
+	if (!inventory->is_running)
+		arm(inventory, inventory->is_wanted_again
+				       ? apart(inventory)
+				       : inventory->config.options->list_interval);
 }
 
 static void next_phase(struct inventory *inventory)
@@ -318,6 +313,20 @@ static void take_page(struct inventory *inventory, const struct client_answer *a
 		next_phase(inventory);
 }
 
+/* One of them has gone since, and the whole answer with it. */
+static void skip_others(struct inventory *inventory)
+{
+	size_t count = next_others(inventory).count;
+	if (count > 1)
+		inventory->singly = count;
+	else
+		pass_others(inventory, count);
+	if (inventory->others_done < inventory->others.count)
+		join(inventory);
+	else
+		next_phase(inventory);
+}
+
 static void on_answer(void *ctx, const struct client_answer *answer)
 {
 	struct inventory *inventory = ctx;
@@ -326,10 +335,7 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	} else if (answer->outcome == AWS_THROTTLED || answer->outcome == AWS_OUTAGE) {
 		join(inventory);
 	} else if (answer->outcome == AWS_NOT_FOUND && inventory->phase == PHASE_OTHERS) {
-		/* One of them has gone since, and the whole answer with it: it is not among them next time. */
-		inventory->others_done += next_others(inventory).count;
-		inventory->is_wanted_again = true;
-		next_phase(inventory);
+		skip_others(inventory);
 	} else {
 		fail(inventory, answer->message);
 	}
@@ -375,6 +381,11 @@ bool inventory_is_known(const struct inventory *inventory)
 	return inventory->is_known;
 }
 
+const char *inventory_problem(const struct inventory *inventory)
+{
+	return inventory->is_known ? NULL : inventory->problem;
+}
+
 const char *inventory_missing_text(const struct inventory *inventory)
 {
 	if (inventory->is_known)
@@ -384,15 +395,27 @@ const char *inventory_missing_text(const struct inventory *inventory)
 
 void inventory_list_now(struct inventory *inventory)
 {
-	if (inventory->is_running)
-		inventory->is_wanted_again = true;
+	inventory->is_wanted_again = true;
+	/* After a failure the next try comes with back-off. */
+	if (!inventory->is_started || inventory->is_running || inventory->problem != NULL)
+		return;
+	double left_s = inventory->ended_at + apart(inventory) - clock_monotonic_s();
+	if (left_s > 0)
+		arm(inventory, left_s);
 	else
 		start_pass(inventory);
 }
 
-uint64_t inventory_pass(const struct inventory *inventory)
+void inventory_start_over(struct inventory *inventory)
 {
-	return inventory->is_running ? inventory->pass : inventory->pass + 1;
+	inventory->is_known = false;
+	inventory->losses +=
+		observed_forget_unseen(inventory->config.observed, UINT64_MAX, NULL, NULL);
+	inventory->config.ops->on_progress(inventory->config.ctx);
+	if (!inventory->is_started)
+		return;
+	call_cancel(&inventory->call);
+	start_pass(inventory);
 }
 
 uint64_t inventory_losses(const struct inventory *inventory)
@@ -424,6 +447,7 @@ struct inventory *inventory_new(const struct inventory_config *config)
 
 void inventory_start(struct inventory *inventory)
 {
+	inventory->is_started = true;
 	start_pass(inventory);
 }
 

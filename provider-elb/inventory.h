@@ -38,10 +38,12 @@ void inventory_start(struct inventory *inventory);
 bool inventory_is_known(const struct inventory *inventory);
 /* What is waited for, and why, for people; NULL: nothing. Static, or valid until the next call. */
 const char *inventory_missing_text(const struct inventory *inventory);
-/* Lists everything again, after the pass under way if there is one. */
+/* Why the last pass failed, while nothing is known; NULL: it did not. Likewise. */
+const char *inventory_problem(const struct inventory *inventory);
+/* Lists everything again: soon, after the pass under way if there is one. Cheap; may be called any number of times. */
 void inventory_list_now(struct inventory *inventory);
-/* Number of the present or next pass: what was made since carries it as its seen_in, so that no list from before takes it away. */
-uint64_t inventory_pass(const struct inventory *inventory);
+/* Somebody else may have written until now: forgets all, and nothing is known before a pass that begins now is complete. */
+void inventory_start_over(struct inventory *inventory);
 /* Counts what was forgotten: who keeps pointers into `observed` over a call compares it. */
 uint64_t inventory_losses(const struct inventory *inventory);
 /* There may be load balancers that come up: their states are asked for every --poll-interval until that is over. */

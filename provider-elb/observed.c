@@ -25,7 +25,7 @@ struct observed {
 	struct observed_index balancers;
 	struct observed_index groups;
 	struct observed_index security_groups;
-	uint64_t pass; /* the newest one that has seen something */
+	uint64_t pass; /* the newest one */
 };
 
 #define ENTRY_OF(type, member, thing) \
@@ -57,10 +57,15 @@ void observed_free(struct observed *observed)
 
 /* ---- passes of the inventory ---- */
 
-void observed_see(struct observed *observed, uint64_t pass, uint64_t *seen_in)
+void observed_begin_pass(struct observed *observed, uint64_t pass)
 {
 	if (pass > observed->pass)
 		observed->pass = pass;
+}
+
+void observed_see(struct observed *observed, uint64_t pass, uint64_t *seen_in)
+{
+	observed_begin_pass(observed, pass);
 	if (pass > *seen_in)
 		*seen_in = pass;
 }
@@ -135,6 +140,7 @@ void observed_drop_content(struct observed_balancer *balancer)
 {
 	arena_fini(&balancer->content);
 	balancer->has_content = false;
+	balancer->content_reader = NULL;
 	balancer->content_writes = 0;
 	balancer->listeners.items = NULL;
 	balancer->listeners.count = 0;

@@ -70,6 +70,8 @@ struct observed_balancer {
 	bool has_content;
 	struct arena content;
 	LIST_OF(struct elb_listener) listeners; /* by port; in `content` */
+	const void *
+		content_reader; /* that reads it now, only compared; NULL: none, or it was dropped meanwhile */
 	size_t content_writes; /* changes of the content that have left something behind in its arena */
 	bool is_leaving;       /* AWS has accepted to delete it; forgotten once a page lacks it */
 	bool is_protected;     /* deletion protection is on: known after a refused delete */
@@ -123,6 +125,8 @@ void observed_set_group_name(
 	struct observed *observed, struct observed_group *group, struct str name);
 void observed_set_security_group_name(
 	struct observed *observed, struct observed_security_group *group, struct str name);
+/* A pass begins, whether it will see anything or not: what is made from now on may be missing in its pages. */
+void observed_begin_pass(struct observed *observed, uint64_t pass);
 /* A pass of the inventory has seen it. An older pass does not count. */
 void observed_see(struct observed *observed, uint64_t pass, uint64_t *seen_in);
 /* We have just made it. The pages of the pass that is under way may be older than it, so it counts as seen in the next one. */
@@ -131,6 +135,11 @@ void observed_forget_balancer(struct observed *observed, struct observed_balance
 void observed_forget_group(struct observed *observed, struct observed_group *group);
 void observed_forget_security_group(
 	struct observed *observed, struct observed_security_group *group);
+
+/* All that no pass from `before` on has seen: it does not exist. How many of them somebody may have planned with; of those balancers on_balancer(), which may
+ * be NULL, is told first. What has no name was only hinted at, and counts as no loss: the tagging API goes on listing what was deleted, pass after pass. */
+size_t observed_forget_unseen(struct observed *observed, uint64_t before,
+	void (*on_balancer)(void *ctx, const struct observed_balancer *balancer), void *ctx);
 
 /* What a balancer has in it is not known any more (somebody else wrote, or an answer was lost). */
 void observed_drop_content(struct observed_balancer *balancer);

@@ -164,6 +164,7 @@ void plan_next(const struct plan_input *input, struct arena *arena, struct plan 
 		is_found = input->wanted != NULL ? plan_wanted(&work) : plan_removal(&work);
 	}
 	plan.waits_for = work.waits_for;
+	plan.needs_help = work.needs_help;
 	if (!is_found && work.delay_s > 0) {
 		plan.step = PLAN_LATER;
 		plan.delay_s = work.delay_s;

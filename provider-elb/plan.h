@@ -132,6 +132,7 @@ struct plan {
 	double delay_s;
 	const char *
 		waits_for; /* for the status: "the load balancer to become active"; NULL: nothing */
+	bool needs_help;   /* what it waits for does not come by itself */
 	/* Everything is as wanted: it can be told as applied. Also true of steps that only remember that, or clean up. */
 	bool is_settled;
 };

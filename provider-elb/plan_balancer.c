@@ -14,8 +14,11 @@ struct observed_balancer *plan_balancer_find(
 static bool create(struct plan_work *work, const struct wanted_balancer *wanted)
 {
 	struct plan *plan = work->plan;
-	if (plan_is_held(work, wanted->name))
+	/* Nothing serves in the place of what it would replace. */
+	if (plan_is_held(work, wanted->name)) {
+		plan_wait(work, "AWS to accept the load balancer", 0);
 		return false;
+	}
 	if (work->input->network->subnets.count == 0) {
 		plan_wait(work, "subnets for the load balancer", 0);
 		return false;
@@ -43,7 +46,7 @@ bool plan_balancer_make(
 		double since = work->input->failed_since;
 		double waited = since > 0 ? work->input->now - since : 0;
 		if (waited < PLAN_FAILED_WAIT_S) {
-			plan_wait(work, "the failed load balancer to be made anew",
+			plan_wait_for_help(work, "the failed load balancer to be made anew",
 				PLAN_FAILED_WAIT_S - waited);
 			return false;
 		}
@@ -118,6 +121,9 @@ static bool may_go(struct plan_work *work, const struct observed_balancer *balan
 
 bool plan_balancers_remove(struct plan_work *work)
 {
+	/* What is refused to the successor may be what the old one still does. */
+	if (work->is_held)
+		return false;
 	for (size_t i = 0; i < work->balancers.count; i++) {
 		struct observed_balancer *balancer = work->balancers.items[i];
 		if (may_go(work, balancer) && plan_delete_balancer(work, balancer))

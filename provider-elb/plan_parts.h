@@ -19,6 +19,7 @@ struct plan_work {
 	/* Why it is not settled: what has come first. */
 	bool is_waiting;
 	const char *waits_for;
+	bool needs_help;
 	double delay_s; /* look again after it; 0: nothing has asked for that */
 	/* Something is not done because AWS has refused it. */
 	bool is_held;
@@ -69,6 +70,8 @@ struct plan_content {
 bool plan_do(struct plan_work *work, enum plan_step step);
 /* Not settled, and looked at again after delay_s (0: when something happens). */
 void plan_wait(struct plan_work *work, const char *for_what, double delay_s);
+/* The same for what does not come by itself: the owners are told. */
+void plan_wait_for_help(struct plan_work *work, const char *for_what, double delay_s);
 /* Settled or not, it is looked at again after delay_s. */
 void plan_look_again(struct plan_work *work, double delay_s);
 /* AWS has refused this: goes on without it. */

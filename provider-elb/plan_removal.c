@@ -13,7 +13,7 @@ static bool remove_balancers(struct plan_work *work)
 		if (balancer->is_leaving)
 			plan_wait(work, "the load balancer to disappear", PLAN_DISAPPEAR_WAIT_S);
 		else if (balancer->is_protected)
-			plan_wait(work, "its deletion protection to be switched off",
+			plan_wait_for_help(work, "its deletion protection to be switched off",
 				PLAN_PROTECTED_WAIT_S);
 	}
 	return false;

@@ -106,7 +106,7 @@ static void find_moves(struct plan_content *content, struct plan_listener *liste
 	if (!fits) {
 		listener->move_count = 0;
 		plan_block(content, listener);
-		plan_wait(content->work, "free priorities among the rules of others",
+		plan_wait_for_help(content->work, "free priorities among the rules of others",
 			PLAN_PRIORITIES_WAIT_S);
 	}
 }

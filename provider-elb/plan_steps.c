@@ -24,6 +24,12 @@ void plan_wait(struct plan_work *work, const char *for_what, double delay_s)
 		plan_look_again(work, delay_s);
 }
 
+void plan_wait_for_help(struct plan_work *work, const char *for_what, double delay_s)
+{
+	work->needs_help = work->needs_help || !work->is_waiting;
+	plan_wait(work, for_what, delay_s);
+}
+
 int plan_text_cmp(const void *left, const void *right)
 {
 	const struct str *a = left, *b = right;

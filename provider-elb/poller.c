@@ -19,8 +19,10 @@ struct poller {
 	struct str_list coming;
 	size_t coming_done;
 	size_t going_done;
-	struct str_list asked; /* in the call under way */
-	bool is_one_by_one;    /* one of those that come up is gone: find out which */
+	/* In the call under way: copies, because `going` may grow meanwhile. */
+	struct arena asked_arena;
+	struct str_list asked;
+	bool is_one_by_one; /* one of those that come up is gone: find out which */
 };
 
 /* ---- what to ask ---- */
@@ -31,7 +33,8 @@ static void list_coming(struct poller *poller)
 	poller->coming = (struct str_list){NULL, 0};
 	for (; balancer != NULL;
 		balancer = observed_next_balancer(poller->config.observed, balancer)) {
-		if (balancer->name == NULL || balancer->state != ELB_PROVISIONING)
+		if (balancer->name == NULL || balancer->is_leaving ||
+			balancer->state != ELB_PROVISIONING)
 			continue;
 		struct str *place = arena_push(&poller->arena, (void **)&poller->coming.items,
 			&poller->coming.count, sizeof(struct str));
@@ -39,24 +42,31 @@ static void list_coming(struct poller *poller)
 	}
 }
 
-/* False: the round is over. */
-static bool next_batch(struct poller *poller)
-{
-	size_t left = poller->coming.count - poller->coming_done;
-	size_t most = poller->is_one_by_one ? 1 : ARNS_MAX;
-	if (left != 0) {
-		poller->asked.items = poller->coming.items + poller->coming_done;
-		poller->asked.count = left < most ? left : most;
-		return true;
-	}
-	poller->asked.items = poller->going.items + poller->going_done;
-	poller->asked.count = poller->going_done < poller->going.count ? 1 : 0;
-	return poller->asked.count != 0;
-}
-
 static bool is_asking_going(const struct poller *poller)
 {
 	return poller->coming_done == poller->coming.count;
+}
+
+static bool is_round_over(const struct poller *poller)
+{
+	return is_asking_going(poller) && poller->going_done >= poller->going.count;
+}
+
+static void choose_batch(struct poller *poller)
+{
+	size_t left = poller->coming.count - poller->coming_done;
+	size_t most = poller->is_one_by_one ? 1 : ARNS_MAX;
+	const struct str *from = poller->coming.items + poller->coming_done;
+	size_t count = left < most ? left : most;
+	if (is_asking_going(poller)) {
+		from = poller->going.items + poller->going_done;
+		count = 1;
+	}
+	arena_reset(&poller->asked_arena);
+	poller->asked.items = arena_calloc(&poller->asked_arena, count, sizeof(struct str));
+	poller->asked.count = count;
+	for (size_t i = 0; i < count; i++)
+		poller->asked.items[i] = arena_str(&poller->asked_arena, from[i]);
 }
 
 static void join(struct poller *poller)
@@ -135,10 +145,10 @@ static void take_states(struct poller *poller, const struct xml *xml)
 
 static void go_on(struct poller *poller)
 {
-	if (next_batch(poller))
-		join(poller);
-	else
+	if (is_round_over(poller))
 		end_round(poller);
+	else
+		join(poller);
 }
 
 static void on_answer(void *ctx, const struct client_answer *answer)
@@ -161,13 +171,9 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 static bool on_turn(void *ctx, struct arena *arena, struct request *ret_request)
 {
 	struct poller *poller = ctx;
-	if (next_batch(poller)) {
-		requests_balancers_by_arn(&poller->asked, arena, ret_request);
-		return true;
-	}
-	call_cancel(&poller->call);
-	end_round(poller);
-	return false;
+	choose_batch(poller);
+	requests_balancers_by_arn(&poller->asked, arena, ret_request);
+	return true;
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -203,6 +209,7 @@ struct poller *poller_new(const struct poller_config *config)
 	struct poller *poller = xcalloc(1, sizeof(*poller));
 	poller->config = *config;
 	arena_init(&poller->arena);
+	arena_init(&poller->asked_arena);
 	call_init(&poller->call, config->calls, on_turn, on_answer, poller);
 	ev_init(&poller->timer, on_timer);
 	poller->timer.data = poller;
@@ -219,5 +226,6 @@ void poller_free(struct poller *poller)
 		forget_going(poller, poller->going.count - 1);
 	free(poller->going.items);
 	arena_fini(&poller->arena);
+	arena_fini(&poller->asked_arena);
 	free(poller);
 }

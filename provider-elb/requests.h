@@ -76,6 +76,8 @@ struct str answers_certificates(const struct xml *xml, struct observed_balancer 
 void answers_tags(const struct xml *xml, struct observed *observed);
 /* All targets that are registered and not draining. HEALTH_UNREACHABLE: no target answers at all, as from a network that AWS does not reach. */
 enum requests_health answers_health(const struct xml *xml, struct observed_group *group);
+/* Likewise, but what is registered stays as it is known. */
+enum requests_health answers_health_only(const struct xml *xml);
 /* After a step succeeded: brings `observed` up to date from the plan and, where something was made, from the answer. -EBADMSG: the answer lacks what
  * it must have; what it concerns has to be read again. Between the plan and this nothing that the plan points to may be dropped or forgotten, and
  * afterwards the plan is void: what it points to may be gone. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Keeps the targets of one target group as its pool's endpoints are, beside whatever else is done for the load balancer: registers what is new, then
- * deregisters what is gone. At most one call at a time; what changes meanwhile is sent together. A change never waits for a read: after a start the
+ * deregisters what is gone. One that AWS refuses does not hinder the others: it is found by halving, and tried again later. At most one call at a time; what changes meanwhile is sent together. A change never waits for a read: after a start the
  * targets that AWS has are read at leisure, and until then what changes is written without knowing the rest.
  */
 #pragma once
@@ -16,6 +16,8 @@ struct target_sync_config {
 	struct observed *observed;
 	/* Something was learnt or done: the load balancer is planned again. */
 	void (*on_progress)(void *ctx);
+	/* AWS does not know the group: what there is has to be listed. */
+	void (*on_missing)(void *ctx);
 	void *ctx;
 };
 
@@ -31,7 +33,9 @@ void target_sync_set(struct target_sync *sync, const struct elb_target_list *tar
 void target_sync_wake(struct target_sync *sync);
 /* Somebody else may have changed them: they are read again. */
 void target_sync_recheck(struct target_sync *sync, enum call_rank rank);
-/* All that is wanted is registered, and nothing else, as far as is known. */
+/* Another replica may have written until now: goes on as after a start. */
+void target_sync_start_over(struct target_sync *sync);
+/* All that is wanted is registered, and nothing else, as far as is known: it was compared at least once since it was wanted. */
 bool target_sync_is_settled(const struct target_sync *sync);
 /* Why it does not get on, for people; NULL: it does. */
 const char *target_sync_problem(const struct target_sync *sync);

@@ -25,6 +25,24 @@ struct elb_target_list targets_minus(const struct elb_target_list *a,
 	return rest;
 }
 
+struct elb_target_list targets_union(
+	const struct elb_target_list *a, const struct elb_target_list *b, struct arena *arena)
+{
+	struct elb_target_list all = {
+		arena_calloc(arena, a->count + b->count + 1, sizeof(struct elb_target)), 0};
+	size_t i = 0;
+	size_t k = 0;
+	while (i < a->count || k < b->count) {
+		int order = i == a->count   ? 1
+			    : k == b->count ? -1
+					    : target_cmp(&a->items[i], &b->items[k]);
+		all.items[all.count++] = order <= 0 ? a->items[i] : b->items[k];
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return all;
+}
+
 bool targets_have_all(const struct elb_target_list *list, const struct elb_target_list *of)
 {
 	size_t k = 0;

@@ -9,6 +9,9 @@ int target_cmp(const struct elb_target *a, const struct elb_target *b);
 /* Those of `a` that are not in `b`, at most `max`; views. In the arena. */
 struct elb_target_list targets_minus(const struct elb_target_list *a,
 	const struct elb_target_list *b, size_t max, struct arena *arena);
+/* Those of either; views. In the arena. */
+struct elb_target_list targets_union(
+	const struct elb_target_list *a, const struct elb_target_list *b, struct arena *arena);
 bool targets_have_all(const struct elb_target_list *list, const struct elb_target_list *of);
 /* A copy with its own texts, on the heap. */
 void targets_copy(struct elb_target_list *to, const struct elb_target_list *from);

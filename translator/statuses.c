@@ -212,6 +212,22 @@ static void add_for_all(const struct statuses *statuses, struct balancer_node *b
 	}
 }
 
+/* Reports to those of the load balancer that name the Secret, or get it by default: where a load balancer is not shared, nobody claims hosts. */
+static void add_for_secret(const struct statuses *statuses, struct balancer_node *balancer,
+	struct secret_node *secret, const struct lb_notice *notice, const char *reason,
+	struct diag_list *diags)
+{
+	struct use *use;
+	if (secrets_is_default(statuses->secrets, &secret->record.node)) {
+		add_for_all(statuses, balancer, reason, notice->message, diags);
+		return;
+	}
+	RB_FOREACH (use, use_tree, &balancer->node.users) {
+		if (graph_find_use(use->user, &secret->record.node) != NULL)
+			add_for(statuses, use->user, reason, notice->message, diags);
+	}
+}
+
 /* Reports to the owners for whose names the certificate is served. */
 static void add_for_certificate(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
@@ -222,6 +238,10 @@ static void add_for_certificate(const struct statuses *statuses, struct balancer
 	if (record == NULL)
 		return;
 	struct secret_node *secret = (struct secret_node *)(void *)record;
+	if (!provider_peer_is_merged(statuses->provider)) {
+		add_for_secret(statuses, balancer, secret, notice, reason, diags);
+		return;
+	}
 	if (secrets_is_default(statuses->secrets, &record->node))
 		add_for_classes(statuses, balancer, reason, notice->message, diags);
 	RB_FOREACH (claim, shown_tree, &secret->shown) {

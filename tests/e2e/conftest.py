@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 
 # What makes a Kubernetes cluster for a test.
-CLUSTERS = {"Line", "ProxyLine", "kube_server"}
+CLUSTERS = {"Line", "ElbLine", "ProxyLine", "RancherReplicas", "ElbReplicas", "kube_server"}
 
 
 def has_cluster(item: pytest.Function, made_by: set[str]) -> bool:

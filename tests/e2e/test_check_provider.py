@@ -13,9 +13,11 @@ from typing import Callable
 
 import pytest
 
+from lib.elb_bench import CLUSTER, FAST as FAST_AWS
 from lib.line import build_folder, is_sanitized
 from lib.provider_bench import FAST
 from lib.proxies import PROXIES, proxy_class
+from standins.elb.client import Aws
 from standins.rancher.client import RancherStandin
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -178,6 +180,12 @@ def provider_rancher() -> None:
         rancher.stop()
 
 
+def provider_elb() -> None:
+    with Aws() as aws:
+        holds("--quick", str(build_folder() / "provider-elb/sluice-provider-elb"), "--cluster-name", CLUSTER, "--vpc-id", aws.vpc, *FAST_AWS,
+              **aws.environment())
+
+
 def local_proxy(name: str) -> None:
     one = proxy_class(name)
     holds("--quick", "--traffic", str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)
@@ -188,6 +196,7 @@ OURS: dict[str, Callable[[], None]] = {
     "c": lambda: example_in_c("per-ingress"),
     **{name: functools.partial(local_proxy, name) for name in PROXIES},
     "rancher": provider_rancher,
+    "elb": provider_elb,
     "c-merged": lambda: example_in_c("merged"),
 }
 PROVIDERS = OURS if is_sanitized() else {

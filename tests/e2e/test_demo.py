@@ -16,6 +16,7 @@ from lib.line import build_folder
 from lib.local_proxy import PATIENCE
 from lib.own_disk import IS_ROOT
 from lib.processes import children, descendants
+from lib.proxies import PROXIES
 from lib.wait import wait_for
 
 # A story that fails while a daemon runs.
@@ -65,7 +66,7 @@ class Demo:
 
 @pytest.fixture
 def demo(request):
-    if request.param != "rancher" and not IS_ROOT:
+    if request.param in PROXIES and not IS_ROOT:
         pytest.skip("port 80 is for root")
     # Sockets stand in it, so its name is short.
     with tempfile.TemporaryDirectory(prefix="t-") as folder:
@@ -80,8 +81,8 @@ def demo(request):
                 one.process.wait(PATIENCE)
 
 
-@pytest.mark.parametrize("demo, number", [("rancher", signal.SIGINT), ("rancher", signal.SIGTERM), ("haproxy", signal.SIGTERM), ("nginx", signal.SIGHUP)],
-                         indirect=["demo"])
+@pytest.mark.parametrize("demo, number", [("rancher", signal.SIGINT), ("rancher", signal.SIGTERM), ("elb", signal.SIGTERM), ("haproxy", signal.SIGTERM),
+                                          ("nginx", signal.SIGHUP)], indirect=["demo"])
 def test_ends_when_it_is_asked_to(demo, number):
     demo.process.send_signal(number)
     assert demo.wait_gone() == 0, "".join(demo.lines)

@@ -4,120 +4,38 @@ and another one takes over with nothing written twice."""
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Callable
 
 import pytest
-import yaml
 
-from lib.cluster import Cluster
-from lib.daemon import Room
-from lib.envtest import RealKube, kube_server
-from lib.forwarder import Forwarder
-from lib.line import ThreeDaemons, is_sanitized, rancher_provider
+from lib.daemon import Daemon
+from lib.line import rancher_provider
+from lib.replicas import DURATION_S, NAMESPACE, Replica, Replicas
 from lib.wait import stays, wait_for
-from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
-KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
-NAMESPACE = "sluice-system"
 WRITES = ("balancer-created", "balancer-updated", "balancer-removed", "stack-made")
-# Short, because a test waits for it; the proportions are those of the defaults.
-DURATION_S = 12 if is_sanitized() else 4
 
 
-def granted() -> list[dict[str, Any]]:
-    """The rules that docker/kubernetes gives the watchers of several replicas; those of the election in their own namespace."""
-    everywhere = yaml.safe_load_all((KUBERNETES / "base/rights.yaml").read_text())
-    here = yaml.safe_load_all((KUBERNETES / "election/rights.yaml").read_text())
-    return [rule for role in everywhere for rule in role.get("rules", [])] + \
-        [{**rule, "namespaces": [NAMESPACE]} for role in here for rule in role.get("rules", [])]
+class RancherReplicas(Replicas):
+    def make_target(self) -> RancherStandin:
+        return RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
+
+    def make_provider(self, runtime: pathlib.Path, folder: pathlib.Path) -> Daemon:
+        return rancher_provider(runtime, folder, self.target, "--poll-interval", "0.5")
+
+    @property
+    def rancher(self) -> RancherStandin:
+        return self.target
 
 
-class Replica(ThreeDaemons):
-    def __init__(self, folder: pathlib.Path, kube: KubeStandin | RealKube, rancher: RancherStandin, duration_s: int):
-        folder.mkdir()
-        runtime = folder / "run"
-        runtime.mkdir()
-        port = int(kube.url.rsplit(":", 1)[1])
-        self.way = Forwarder(port)
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(pathlib.Path(kube.controller_kubeconfig).read_text().replace(f":{port}", f":{self.way.port}"))
-        election = ["--leader-elect", "--lease-namespace", NAMESPACE, "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
-                    "--lease-retry", str(duration_s / 8)]
-        self.prepare(runtime, folder, kubeconfig, rancher_provider(runtime, folder, rancher, "--poll-interval", "0.5"), election)
-
-    def stop(self) -> list[str]:
-        complaints = self.end()
-        self.way.stop()
-        return complaints
-
-    def leads(self) -> bool:
-        """According to the last line of its watcher."""
-        told = [line for line in list(self.watcher.lines) if "event=leading" in line or "event=following" in line]
-        return self.watcher.is_running() and bool(told) and "event=leading" in told[-1]
-
-    def writes(self) -> int:
-        """How much its provider has written to Rancher."""
-        return sum(len(self.provider.events(name)) for name in WRITES)
-
-
-class Replicas(Room):
-    def __init__(self, count: int, duration_s: int):
-        super().__init__("replicas")
-        self.kube = kube_server()
-        self.cluster = Cluster(str(self.kube.kubeconfig))
-        self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        if isinstance(self.kube, RealKube):
-            self.cluster.within(NAMESPACE).kubectl("apply", "-f", str(KUBERNETES / "election/rights.yaml"))
-        else:
-            self.kube.rules(granted())
-        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
-        self.all = [Replica(self.folder / f"replica{i}", self.kube, self.rancher, duration_s) for i in range(count)]
-
-    def __enter__(self) -> "Replicas":
-        for replica in self.all:
-            replica.start_daemons()
-        for replica in self.all:
-            replica.wait_ready()
-        return self
-
-    def stop(self) -> list[str]:
-        complaints = [text for replica in self.all for text in replica.stop()]
-        self.rancher.stop()
-        self.kube.stop()
-        return self.leave(complaints)
-
-    def leader(self, but: Replica | None = None) -> Replica | None:
-        found = [replica for replica in self.all if replica.leads() and replica is not but]
-        return found[0] if len(found) == 1 else None
-
-    def wait_leader(self, but: Replica | None = None) -> Replica:
-        return wait_for(lambda: self.leader(but), "one to lead", 60)
-
-    def lose(self, replica: Replica, how: str) -> Callable[[], None]:
-        """Takes the leader away; what is returned brings it back."""
-        if how == "cut off":
-            replica.way.cut()
-            return replica.way.mend
-        if how == "hung":
-            replica.watcher.pause()
-            return replica.watcher.resume
-        if how == "stopped":
-            assert replica.watcher.stop() == 0
-        else:
-            for daemon in replica.daemons():
-                daemon.kill()
-
-        def come_back() -> None:
-            mark = len(replica.watcher.lines)
-            replica.start_daemons()
-            replica.watcher.wait_event("following", since=mark)
-        return come_back
+def writes(replica: Replica) -> int:
+    """How much its provider has written to Rancher."""
+    return sum(len(replica.provider.events(name)) for name in WRITES)
 
 
 @pytest.fixture
 def replicas(backends):
-    with Replicas(3, DURATION_S) as running:
+    with RancherReplicas(3) as running:
         running.backends = backends
         yield running
 
@@ -144,7 +62,7 @@ def test_one_acts_and_the_others_are_ready(replicas):
     assert_written_once(replicas, "web")
     others = [r for r in replicas.all if r is not leader]
     assert all(r.watcher.events("ready") and r.watcher.events("following") for r in others)
-    assert all(r.writes() == 0 for r in others)
+    assert all(writes(r) == 0 for r in others)
     lease, = replicas.kube.objects("leases", NAMESPACE)
     assert lease["spec"]["leaseDurationSeconds"] == DURATION_S
 
@@ -176,11 +94,11 @@ def test_one_that_is_cut_off_stops_acting_before_another_begins(replicas):
     replicas.lose(old, "cut off")
     old.provider.wait_event("follows")
     new = replicas.wait_leader(but=old)
-    before = old.writes()
+    before = writes(old)
     replicas.cluster.annotate("ingress", "web", **{"scale": "2"})
     wait_for(lambda: replicas.rancher.balancer("default-rancherlb-web")["scale"] == 2, "the new leader to change it")
-    stays(lambda: old.writes() == before, "the old one writes nothing", 1)
-    assert new.writes() > 0
+    stays(lambda: writes(old) == before, "the old one writes nothing", 1)
+    assert writes(new) > 0
 
 
 def test_a_restarted_translator_or_provider_of_the_leader_leads_again(replicas):

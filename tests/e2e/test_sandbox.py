@@ -14,6 +14,7 @@ from typing import IO
 import pytest
 
 from lib.daemon import Daemon
+from lib.elb_bench import ElbBench
 from lib.haproxy import HAProxy
 from lib.line import Line, build_folder, is_sanitized
 from lib.local_proxy import PATIENCE
@@ -35,8 +36,8 @@ def is_confined(daemon: Daemon) -> bool:
 
 
 def test_every_program_is_confined_once_it_runs():
-    with Line() as line, HAProxy() as haproxy, Nginx() as nginx:
-        for daemon in [*line.daemons(), haproxy.provider, nginx.provider]:
+    with Line() as line, ElbBench() as elb, HAProxy() as haproxy, Nginx() as nginx:
+        for daemon in [*line.daemons(), elb.provider, haproxy.provider, nginx.provider]:
             daemon.wait_event("started")
             # A sanitizer wants what the sandbox takes; its builds say that they do without.
             assert is_confined(daemon) != is_sanitized(), daemon.program.name

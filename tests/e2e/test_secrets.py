@@ -14,6 +14,7 @@ from typing import Any, Iterator
 import pytest
 
 from lib.certs import Authority, self_signed
+from lib.elb_line import ElbLine
 from lib.line import Line, build_folder
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
@@ -78,7 +79,13 @@ def proxy_line(name: str):
         yield line
 
 
-LINES = {"rancher": rancher_line, **{name: lambda name=name: proxy_line(name) for name in PROXIES}}
+@contextlib.contextmanager
+def elb_line():
+    with ElbLine(log_level="debug", source="session") as line:
+        yield line
+
+
+LINES = {"rancher": rancher_line, "elb": elb_line, **{name: lambda name=name: proxy_line(name) for name in PROXIES}}
 
 
 def tls_ingress(cluster: Any, name: str, secret: str, **annotations: str) -> dict[str, Any]:
@@ -108,6 +115,8 @@ def test_no_secret_of_the_line_is_told(name):
             wait_for(lambda broken=broken: cluster.events(broken), f"an Event on {broken}", PATIENCE)
         if name == "rancher":
             secrets += rancher_refuses(line)
+        elif name == "elb":
+            secrets += aws_refuses(line)
         else:
             wait_for(lambda: shows(line, good), "the certificate to be shown", PATIENCE)
         kubernetes_refuses(line, token)
@@ -143,6 +152,25 @@ def rancher_refuses(line: Line) -> list[str]:
     line.rancher.clear(fault)
     line.provider.wait_event("rancher-outage-over", timeout=PATIENCE)
     return [key, encoded]
+
+
+def aws_refuses(line: ElbLine) -> list[str]:
+    """A certificate, with words that repeat its key, and everything, with words that repeat the token; the other key is not sent."""
+    environment = line.provider.environment
+    wait_for(line.aws.certificates, "the certificate to be imported", PATIENCE)
+    other = self_signed("more.test")
+    quoted = base64.b64encode(other.key).decode()
+    line.aws.fault("error", action="ImportCertificate", status=400, code="ValidationException", count=1,
+                   message=f"1 validation error detected: value '{quoted}' at 'privateKey' is {other.key.decode()}")
+    line.cluster.apply(line.cluster.tls_secret("more", other.pem, other.key), tls_ingress(line.cluster, "more", "more"))
+    line.provider.wait_event("certificate-failed", "ValidationException", timeout=PATIENCE)
+    wait_for(lambda: line.cluster.events("more", "CertificateNotInAcm"), "the refusal to be told", PATIENCE)
+    fault = line.aws.fault("error", status=403, code="SignatureDoesNotMatch", message=f"no such token: {environment['AWS_SESSION_TOKEN']}")
+    line.cluster.apply(line.cluster.ingress("late", [{"host": "late.test", "paths": [("/", "Prefix", "web", 80)]}]))
+    line.provider.wait_event("aws-outage", "SignatureDoesNotMatch", timeout=PATIENCE)
+    wait_for(lambda: look(line.runtime / "provider-elb.admin", "/readyz").status in (200, 503), "the admin server")
+    line.aws.clear(fault)
+    return [environment["AWS_SECRET_ACCESS_KEY"], environment["AWS_SESSION_TOKEN"], quoted, *key_lines(other.key)]
 
 
 # What is said of options that are wrong, before there is a log

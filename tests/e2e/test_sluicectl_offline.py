@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from lib.certs import self_signed
+from lib.elb_line import ElbLine
 from lib.line import Line, build_folder, is_sanitized
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
@@ -134,6 +135,54 @@ def test_render_for_rancher_is_what_rancher_is_sent(tmp_path):
         assert sorted(c["name"] for c in certificates) == ["default-secure-tls"]
 
 
+OF_ELB = ["-p", "elb", "--with=cluster-name=demo"]
+
+
+def rules_of(listener: dict, action: str) -> list:
+    """(priority, conditions) of each rule; AWS's answers hold the same as the calls."""
+    return sorted((rule.get("Priority") or rule["priority"], [
+        (c["Field"], (c.get("HostHeaderConfig") or c.get("PathPatternConfig") or c).get("Values") or
+         (c.get("HostHeaderConfig") or c)["RegexValues"]) for c in rule.get("Conditions") or rule["conditions"]]) for rule in listener[action])
+
+
+def test_render_for_elb_is_what_aws_has(tmp_path):
+    with ElbLine() as line:
+        manifest = tmp_path / "all.yaml"
+        cluster = line.cluster
+        cluster.apply(*objects(cluster))
+        names = [ingress["metadata"]["name"] for ingress in cluster.list("ingress")]
+        for name in names:
+            cluster.wait_addresses(name, 1)
+        line.settle()
+        manifest.write_text(cluster.kubectl("get", KINDS, "-A", "-o", "yaml"))
+        done = sluicectl("render", *OF_ELB, "-f", manifest, "--to", tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+        groups = {group["name"]: group for group in line.aws.groups()}
+        for name in names:
+            told = json.loads((tmp_path / f"out/ingresses/default.{name}.json").read_text())
+            [balancer] = told["LoadBalancers"]
+            there = line.balancer(f"default/{name}")
+            assert (balancer["Name"], balancer["Type"], balancer["Scheme"]) == (there["name"], there["type"], there["scheme"])
+            assert [(x["Port"], x["Protocol"], rules_of(x, "Rules")) for x in balancer["Listeners"]] == \
+                [(x["port"], x["protocol"], rules_of(x, "rules")) for x in sorted(there["listeners"], key=lambda x: x["port"])]
+            for group in balancer["TargetGroups"]:
+                stored = groups.pop(group["Name"])
+                assert group["Tags"] == stored["tags"] and group["Attributes"].items() <= stored["attributes"].items()
+                assert [(t["Id"], t["Port"]) for t in group["Targets"]] == sorted((t["id"], t["port"]) for t in line.aws.targets(stored["arn"]))
+        assert not groups
+        # The warnings are the Events, and what is running does not differ from what it was made of.
+        told = {(e["involvedObject"]["name"], e["reason"], e["message"]) for e in cluster.list("events") if e["type"] == "Warning"}
+        lint = sluicectl("lint", *OF_ELB, "-f", manifest, "-o", "json")
+        assert lint.returncode == 1 and {(w["name"], w["reason"], w["message"]) for w in json.loads(lint.stdout)} == told
+        assert all(w["remedy"] for w in json.loads(lint.stdout))
+        where = ["--runtime-dir", line.runtime]
+        same = sluicectl("diff", *where, *OF_ELB, "-f", manifest)
+        assert same.returncode == 0, same.stdout + same.stderr
+        manifest.write_text(manifest.read_text().replace("path: /two", "path: /other"))
+        other = sluicectl("diff", *where, *OF_ELB, "-f", manifest)
+        assert other.returncode == 1 and "/other" in other.stdout and "/two" in other.stdout, other.stdout + other.stderr
+
+
 def test_keys_are_not_printed_unless_asked_for(tmp_path):
     pair = self_signed("a.test")
     manifest = tmp_path / "tls.yaml"
@@ -165,6 +214,9 @@ spec:
         assert all(line in shown.stdout for line in key_lines)
         assert not any(line in hidden.stdout + hidden.stderr for line in key_lines)
         assert pair.pem.decode().splitlines()[1] in hidden.stdout and "(not shown)" in hidden.stdout
+    # What is rendered for AWS names the Secret only.
+    named = sluicectl("render", *OF_ELB, "-f", manifest, "--show-secrets")
+    assert named.returncode == 0 and "default/t" in named.stdout and not any(line in named.stdout + named.stderr for line in key_lines)
 
 
 @pytest.mark.parametrize("text, code, words", [

@@ -6,7 +6,6 @@ import contextlib
 import pathlib
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import tempfile
 import pytest
 
 from lib.daemon import Daemon
-from lib.frames import frame, hello
+from lib.frames import HALVES, NONSENSE, frame, hello
 from lib.line import build_folder
 from lib.links import LinkClosed, Watcher, connected
 from lib.provider_bench import Bench
@@ -24,20 +23,6 @@ from lib.wait import wait_for
 from lib.web import HOST, change
 
 WEB = "default-rancherlb-web"
-# Whatever may come before a hello, and after it.
-NONSENSE = {
-    "garbage": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 9,
-    "too-large": struct.pack(">I", 4 * 1024 * 1024 + 1) + b"x" * 65536,
-    "four-billion": b"\xff\xff\xff\xff",
-    "empty": b"\0\0\0\0",
-    "bomb": struct.pack(">I", 5) + b"\xdf\xff\xff\xff\xff",
-    "no-message": struct.pack(">I", 3) + b"\x91\xa1x",
-    "not-text": struct.pack(">I", 4) + b"\x92\xa1\xff\x80",
-    "two-values": struct.pack(">I", 6) + b"\x92\xa1x\x80\xc0\xc0",
-    "nested": struct.pack(">I", 44) + b"\x92\xa1x\x81\xa1x" + b"\x91" * 37 + b"\xc0",
-}
-# Half frames end with the connection.
-HALVES = {"half-a-length": b"\0\0", "half-a-frame": struct.pack(">I", 100) + b"\x92\xa6upsert\x81"}
 ROLES = {"source": ("watcher", {}), "provider": ("provider", {"capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"]}})}
 
 

@@ -2,6 +2,8 @@
 """provider-elb alone on this machine: the stand-in of AWS before it, a translator of the tests behind it."""
 from __future__ import annotations
 
+import json
+import pathlib
 from typing import Any
 
 from standins.elb.client import Aws
@@ -11,41 +13,28 @@ from .line import build_folder
 from .provider_link import Translator
 from .wait import stays, wait_for
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = "demo"
 FAST = ["--poll-interval", "0.2", "--list-interval", "600", "--sweep-interval", "0", "--replace-delay", "1", "--orphan-grace", "1", "--tag-delay", "0.2",
         "--read-rate", "500", "--target-rate", "500", "--write-rate", "500", "--other-rate", "500"]
 
 
-class ElbBench(Room):
-    """Use it as a context manager. The provider is started with start(), or by start=True."""
+def elb_provider(runtime: pathlib.Path, folder: pathlib.Path, aws: Aws, *arguments: str, source: str = "environment") -> Daemon:
+    """provider-elb with its log in `folder`, not started; the stand-in shall not make it wait."""
+    return Daemon(build_folder() / "provider-elb/sluice-provider-elb",
+                  ["--runtime-dir", str(runtime), "--cluster-name", CLUSTER, "--vpc-id", aws.vpc, *FAST, *arguments],
+                  folder / "provider.log", aws.environment(source))
 
-    def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, arguments: list[str] | None = None,
-                 source: str = "environment", **aws: Any):
-        super().__init__("provider")
-        self.aws = Aws(settings=settings, **aws)
-        self.translator = Translator(self.runtime)
-        self.provider = Daemon(build_folder() / "provider-elb/sluice-provider-elb",
-                               ["--runtime-dir", str(self.runtime), "--cluster-name", CLUSTER, "--vpc-id", self.aws.vpc, *FAST, *(arguments or [])],
-                               self.folder / "provider.log", self.aws.environment(source))
-        if start:
-            self.start()
 
-    def stop(self) -> list[str]:
-        complaints = self.provider.end() + self.translator.problems
-        self.translator.stop()
-        self.aws.stop()
-        return self.leave(complaints)
+def policy() -> list[dict[str, Any]]:
+    """Statements of the policy that users are told to give to the provider."""
+    return json.loads((ROOT / "examples/aws/iam-policy.json").read_text().replace("CLUSTER", CLUSTER).replace("ZONE", "*"))["Statement"]
 
-    def start(self) -> None:
-        self.provider.start()
 
-    def restart(self) -> None:
-        """Kills it, and waits until its next life has found the translator."""
-        connections = self.translator.connections
-        self.provider.restart()
-        self.translator.wait_connection(connections + 1)
+class InAws:
+    """What is in AWS, by what it was made for."""
 
-    # AWS
+    aws: Aws
 
     def balancer(self, owner: str = "default/web", kind: str = "application") -> dict[str, Any] | None:
         """The load balancer of this object, by its tag."""
@@ -69,6 +58,34 @@ class ElbBench(Room):
     def writes(self) -> list[str]:
         """Actions of all writes since the last forget(), in order."""
         return [call["action"] for call in self.aws.writes()]
+
+
+class ElbBench(InAws, Room):
+    """Use it as a context manager. The provider is started with start(), or by start=True. It has the rights of the policy, and no others."""
+
+    def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, arguments: list[str] | None = None,
+                 source: str = "environment", **aws: Any):
+        super().__init__("provider")
+        self.aws = Aws(settings={"policy": policy()} | (settings or {}), **aws)
+        self.translator = Translator(self.runtime)
+        self.provider = elb_provider(self.runtime, self.folder, self.aws, *(arguments or []), source=source)
+        if start:
+            self.start()
+
+    def stop(self) -> list[str]:
+        complaints = self.provider.end() + self.translator.problems
+        self.translator.stop()
+        self.aws.stop()
+        return self.leave(complaints)
+
+    def start(self) -> None:
+        self.provider.start()
+
+    def restart(self) -> None:
+        """Kills it, and waits until its next life has found the translator."""
+        connections = self.translator.connections
+        self.provider.restart()
+        self.translator.wait_connection(connections + 1)
 
     def settle(self, owner: str = "default/web", timeout: float = 30.0) -> None:
         self.translator.wait_status(owner, timeout=timeout)

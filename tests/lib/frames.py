@@ -10,6 +10,21 @@ import msgpack
 Body = dict[str, Any]
 Message = tuple[str, Body]
 
+# Whatever may come before a hello, and after it.
+NONSENSE = {
+    "garbage": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 9,
+    "too-large": struct.pack(">I", 4 * 1024 * 1024 + 1) + b"x" * 65536,
+    "four-billion": b"\xff\xff\xff\xff",
+    "empty": b"\0\0\0\0",
+    "bomb": struct.pack(">I", 5) + b"\xdf\xff\xff\xff\xff",
+    "no-message": struct.pack(">I", 3) + b"\x91\xa1x",
+    "not-text": struct.pack(">I", 4) + b"\x92\xa1\xff\x80",
+    "two-values": struct.pack(">I", 6) + b"\x92\xa1x\x80\xc0\xc0",
+    "nested": struct.pack(">I", 44) + b"\x92\xa1x\x81\xa1x" + b"\x91" * 37 + b"\xc0",
+}
+# Half frames end with the connection.
+HALVES = {"half-a-length": b"\0\0", "half-a-frame": struct.pack(">I", 100) + b"\x92\xa6upsert\x81"}
+
 
 def pack(kind: str, body: Body) -> bytes:
     return msgpack.packb([kind, body], use_bin_type=True)

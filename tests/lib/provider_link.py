@@ -2,11 +2,14 @@
 """The translator's end of the provider link, for tests of a provider alone: tells what is wanted, keeps what comes back."""
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import pathlib
 import socket
 from typing import Any
+
+from cryptography import x509
 
 from .translator_end import TranslatorEnd
 from .wait import wait_for
@@ -47,8 +50,9 @@ def pool(name: str, namespace: str = "default", uid: str | None = None, target_p
 
 def certificate(secret: str, pair: Any, namespace: str = "default") -> Object:
     """`pair` as from lib.certs."""
+    not_after = x509.load_der_x509_certificate(pair.der).not_valid_after.replace(tzinfo=datetime.timezone.utc)
     return {"kind": "certificate", "id": f"{namespace}/{secret}", "namespace": namespace, "name": secret, "chain": pair.pem,
-            "private_key": pair.key}
+            "private_key": pair.key, "not_after": int(not_after.timestamp())}
 
 
 def simple(name: str, host: str | None = None, path: str = "/foo", service: str = "web", **lb: Any) -> list[Object]:

@@ -269,6 +269,9 @@ class Account:
     def tags(self, arn: str) -> dict[str, str]:
         return dict(self._tags.get(arn, {}))
 
+    def is_known(self, arn: str) -> bool:
+        return arn in self._tags or arn == self.ec2_arn(self.vpc)
+
     def tag(self, arn: str, tags: dict[str, str], remove: Iterable[str] = ()) -> None:
         left = {**self._tags.get(arn, {}), **tags}
         for key in remove:

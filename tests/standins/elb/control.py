@@ -82,6 +82,10 @@ class Control(Commands):
     def do_clear_calls(self) -> None:
         self.standin.journal.clear()
 
+    def do_rights(self) -> list[list[str]]:
+        """Statements of the policy, and the actions that they have allowed."""
+        return [list(pair) for pair in sorted(self.standin.policy.used)]
+
     def do_failures(self) -> list[str]:
         """Of the stand-in itself; there should be none."""
         return self.standin.failures

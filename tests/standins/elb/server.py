@@ -26,6 +26,7 @@ from .identity import Identity
 from .journal import READS, Entry, Journal, shown
 from .listeners import Listeners
 from .network import Network
+from .policy import Policy
 from .route53 import Route53
 from .router import AT_ONCE_S, Router
 from .settings import Settings
@@ -60,6 +61,7 @@ class Standin:
         self.account = Account(self.settings, options.region, cidrs, options.zones, json.loads(options.subnet_tags))
         self.identity = Identity(self.account)
         self.faults, self.rates, self.journal = Faults(), Rates(), Journal()
+        self.policy = Policy(self.account)
         self.check_answers = options.check_answers
         self.failures: list[str] = []  # of the stand-in itself: tests look here
         self.balancers, self.groups = Balancers(self.account), Groups(self.account)
@@ -218,6 +220,7 @@ class Standin:
     def carry_out(self, service: Service, action: str, body: bytes, entry: Entry, target: str) -> dict[str, Any]:
         params = service.parameters(action, body, target)
         entry.params = shown(params)
+        self.policy.check(service.name, action, params)
         result = self.apply(service.name, action, params)
         entry.applied = True
         return result

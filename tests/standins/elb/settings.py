@@ -41,6 +41,8 @@ class Settings:
     hidden_reads: dict[str, int] = field(default_factory=dict)
     tagging_lag_s: float = 0.0
     page_max: int = 400
+    policy: list[dict[str, Any]] | None = None  # statements of what callers may do; None: everything
+    denies_unknown: bool = False  # a write to what is not there is refused by a policy that asks for its tags
     quotas: dict[str, int] = field(default_factory=lambda: dict(QUOTAS))
     # Conditions and forward actions are answered in both forms, or in that of their Config members only.
     answer_both_forms: bool = True

@@ -91,6 +91,29 @@ static void long_texts_are_cut_between_characters(void **state)
 		aws_error_cut((struct str){text, sizeof(text)}).len, AWS_ERROR_TEXT_LEN_MAX - 1);
 }
 
+static void what_was_sent_is_recognized(void **state)
+{
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+		{"", false},
+		{"The certificate field contains more than one certificate.", false},
+		{"Could not find arn:aws:acm:us-east-1:123456789012:certificate/"
+		 "12345678-1234-1234-1234-123456789012.",
+			false},
+		{"com.amazonaws.certificatemanager.AWSCertificateManagerValidationException",
+			false},
+		{"value MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgA0VmtG/bVDJoelmO "
+		 "at 'privateKey'",
+			true},
+		{"MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg", true},
+		{"MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQ", false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(aws_error_has_data(str_from(rows[i].text)), rows[i].want);
+}
+
 static void the_date_tells_how_far_the_clock_is_off(void **state)
 {
 	static const struct {
@@ -115,6 +138,7 @@ int main(void)
 		cmocka_unit_test(xml_errors_of_both_kinds_are_read),
 		cmocka_unit_test(json_errors_are_read),
 		cmocka_unit_test(long_texts_are_cut_between_characters),
+		cmocka_unit_test(what_was_sent_is_recognized),
 		cmocka_unit_test(the_date_tells_how_far_the_clock_is_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,9 +69,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void join(size_t i, enum call_class class, enum call_rank rank, bool is_write)
+static void join(size_t i, enum call_class bucket, enum call_rank rank, bool is_write)
 {
-	entries[i].class = class;
+	entries[i].bucket = bucket;
 	entries[i].rank = rank;
 	entries[i].is_write = is_write;
 	entries[i].on_turn = on_turn;

@@ -36,6 +36,7 @@ struct fixture {
 	struct certs *certs;
 	struct settings settings;
 	size_t changes;    /* calls of on_change() */
+	size_t known;      /* calls of on_known() */
 	struct buf pem[4]; /* a.crt, a.key, b.crt, b.key */
 };
 
@@ -59,6 +60,13 @@ static void on_change(void *ctx, struct str id)
 	f->changes++;
 }
 
+static void on_known(void *ctx)
+{
+	struct fixture *f = ctx;
+	assert_true(certs_are_known(f->certs));
+	f->known++;
+}
+
 /* What a process does when it starts. */
 static void start(struct fixture *f)
 {
@@ -76,6 +84,7 @@ static void start(struct fixture *f)
 		.settings = &f->settings,
 		.remove_delay_s = REMOVE_DELAY_S,
 		.on_change = on_change,
+		.on_known = on_known,
 		.ctx = f,
 	};
 	f->certs = certs_new(&config);
@@ -484,6 +493,7 @@ static void waits_for_a_list_after_another_replica(void **fixture)
 {
 	struct fixture *f = *fixture;
 	list(f);
+	assert_int_equal(f->known, 1);
 	certs_take_over(f->certs);
 	state_begin_snapshot(f->state);
 	stage_certificate(f, "c", 0);
@@ -492,6 +502,7 @@ static void waits_for_a_list_after_another_replica(void **fixture)
 	assert_log("ListCertificates 0\n");
 	list(f);
 	assert_log("ListCertificates 0\nImportCertificate 0\n");
+	assert_int_equal(f->known, 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -100,6 +100,7 @@ static void removal_in_order(void **state)
 	assert_string_equal(world.journal, "delete-balancer alb; ");
 	assert_int_equal(world.plan.step, PLAN_LATER);
 	assert_string_equal(world.plan.waits_for, "the load balancer to disappear");
+	assert_false(world.plan.needs_help);
 	world.is_stubborn = false;
 	world_run(&world, "delete-group g-d; delete-group g-p; delete-security-group; forget; ");
 	world_fini(&world);

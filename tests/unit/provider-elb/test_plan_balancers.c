@@ -158,6 +158,43 @@ static void what_is_held_stops_nothing_else(void **state)
 	world_fini(&world);
 }
 
+/* What it would replace is all that serves, however long ago it has had a successor. */
+static void nothing_goes_while_the_new_one_is_refused(void **state)
+{
+	static struct str held[] = {STR("alb-internal")};
+	struct world world;
+	world_settled(&world, "80 :");
+	world_want_balancer(&world, 0, "alb-internal", "80 :");
+	find(&world, "alb")->replaced_at = 1;
+	world.input.held = (struct str_list){held, 1};
+	world_plan(&world);
+	assert_int_equal(world.plan.step, PLAN_LATER);
+	assert_false(world.plan.is_settled);
+	assert_string_equal(world.plan.waits_for, "AWS to accept the load balancer");
+	world_fini(&world);
+}
+
+static void nothing_goes_while_something_is_refused_to_the_new_one(void **state)
+{
+	static struct str held[] = {STR("rule a.example/x")};
+	struct world world;
+	world_settled(&world, "80 : a.example/x=p");
+	world_want_balancer(&world, 0, "alb-internal", "80 : a.example/x=p");
+	find(&world, "alb")->replaced_at = 1;
+	world.input.held = (struct str_list){held, 1};
+	world.journal[0] = '\0';
+	for (int i = 0; i < 20; i++)
+		world_step(&world);
+	assert_string_equal(
+		world.journal, "create-balancer alb-internal; create-listener 80 404; ");
+	world.input.held.count = 0;
+	for (int i = 0; i < 20; i++)
+		world_step(&world);
+	assert_non_null(strstr(world.journal, "create-rule"));
+	assert_non_null(strstr(world.journal, "delete-balancer alb;"));
+	world_fini(&world);
+}
+
 static void the_last_rules_are_given_up(void **state)
 {
 	struct world world;
@@ -212,6 +249,7 @@ static void old_rules_are_pushed_to_the_end(void **state)
 	world_plan(&world);
 	assert_int_equal(world.plan.step, PLAN_LATER);
 	assert_string_equal(world.plan.waits_for, "free priorities among the rules of others");
+	assert_true(world.plan.needs_help);
 	world_fini(&world);
 }
 
@@ -226,6 +264,8 @@ int main(void)
 		cmocka_unit_test(given_security_groups_take_the_place_of_our_own),
 		cmocka_unit_test(a_network_balancer_without_security_groups_gets_none),
 		cmocka_unit_test(what_is_held_stops_nothing_else),
+		cmocka_unit_test(nothing_goes_while_the_new_one_is_refused),
+		cmocka_unit_test(nothing_goes_while_something_is_refused_to_the_new_one),
 		cmocka_unit_test(the_last_rules_are_given_up),
 		cmocka_unit_test(without_room_old_rules_go_first),
 		cmocka_unit_test(old_rules_are_pushed_to_the_end),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 
@@ -11,6 +12,8 @@ import botocore.exceptions
 import botocore.parsers
 import pytest
 
+from lib.certs import self_signed
+from lib.elb_bench import policy
 from standins.elb.client import Aws
 from standins.process import ControlFailure
 
@@ -120,3 +123,39 @@ def test_end_with_calls_held() -> None:
     aws.stop()
     thread.join(10)
     assert time.monotonic() - begin < 10
+
+
+OURS = [{"Key": "sluice.io/cluster", "Value": "demo"}]
+THEIRS = [{"Key": "sluice.io/cluster", "Value": "other"}]
+
+
+def test_a_policy_asks_for_tags(aws: Aws, caller: Caller) -> None:
+    """Those of what is created, and of what is changed; tags of a new thing are a right of their own."""
+    ours, theirs = caller.group("ours", Tags=OURS), caller.group("theirs", Tags=THEIRS)
+    balancer = caller.balancer("ours", Tags=OURS)["LoadBalancerArn"]
+    aws.configure(policy=policy())
+    calls = [caller.ec2.create_security_group, caller.elb.delete_target_group, caller.elb.add_tags]
+    create, delete, tag = (functools.partial(code, call) for call in calls)
+    applied, cluster = {"Key": "sluice.io/applied", "Value": "1"}, {"Key": "sluice.io/cluster", "Value": "demo"}
+    group = {"Description": "x", "VpcId": aws.vpc}
+    assert code(caller.group, name="bare") == "AccessDenied" == code(caller.group, name="bare", Tags=THEIRS)
+    assert code(caller.group, name="tagged", Tags=OURS) == "ok"
+    assert create(GroupName="bare", **group) == "UnauthorizedOperation"
+    assert create(GroupName="tagged", **group, TagSpecifications=[{"ResourceType": "security-group", "Tags": OURS}]) == "ok"
+    assert tag(ResourceArns=[ours], Tags=[applied]) == "ok"
+    assert {tag(ResourceArns=[ours, theirs], Tags=[applied]), tag(ResourceArns=[theirs], Tags=OURS), tag(ResourceArns=[ours], Tags=[cluster])} == {"AccessDenied"}
+    assert code(caller.listener, balancer=balancer, Tags=THEIRS) == "AccessDenied"
+    listener = caller.listener(balancer, Tags=OURS)
+    assert code(caller.elb.modify_listener, ListenerArn=listener, Port=81) == "ok"
+    assert code(caller.elb.modify_load_balancer_attributes, LoadBalancerArn=balancer,
+                Attributes=[{"Key": "idle_timeout.timeout_seconds", "Value": "30"}]) == "AccessDenied"
+    assert delete(TargetGroupArn=theirs) == "AccessDenied"
+    assert [delete(TargetGroupArn=ours) for _ in range(2)] == ["ok", "ok"]
+    aws.configure(denies_unknown=True)
+    assert delete(TargetGroupArn=ours) == "AccessDenied"
+    pair = self_signed("a.example.com")
+    content = {"Certificate": pair.pem, "PrivateKey": pair.key}
+    assert code(caller.acm.import_certificate, **content) == "AccessDeniedException"
+    arn = caller.acm.import_certificate(**content, Tags=OURS)["CertificateArn"]
+    assert code(caller.acm.import_certificate, CertificateArn=arn, **content) == "ok"
+    assert ["ImportCertificate", "acm:AddTagsToCertificate"] in aws.control("rights")
