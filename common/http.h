@@ -89,8 +89,8 @@ struct http_call {
 	const struct secret *password;
 	/* Given: the request is signed for AWS (Signature Version 4) with `username`, the id of an access key, and `password`, instead of
 	 * basic authentication: "aws:amz:us-east-1:acm", the region and the service's name in signatures. May be NULL. The URL
-	 * has the path "/" and no query, for which libcurl 7.88 makes no valid signatures; none of `headers` is
-	 * empty or X-Amz-Date. A body without a Content-Type of the caller's is a form. */
+	 * has a plain path, and a query only with its parameters in the order of their names and escapes with capital digits: libcurl 7.88 makes no valid
+	 * signatures for others; none of `headers` is empty or X-Amz-Date. A body without a Content-Type of the caller's is a form. */
 	const char *aws_sigv4;
 	struct str body;              /* copied; absent: none */
 	bool body_is_secret;          /* wipe our copy and the response */

@@ -17,9 +17,12 @@ struct aws_error aws_error_read_xml(const struct xml *xml)
 	if (error == NULL)
 		error = xml_find(xml, "Errors/Error");
 	struct str id = first_of(xml_text(xml, "RequestId"), xml_text(xml, "RequestID"));
+	/* Route 53 names what it refuses in the root: <InvalidChangeBatch><Messages><Message>. */
+	bool is_named = xml != NULL && error == NULL && xml_child(xml, "Messages") != NULL;
 	return (struct aws_error){
-		.code = xml_text(error, "Code"),
-		.message = xml_text(error, "Message"),
+		.code = is_named ? xml->name : xml_text(error, "Code"),
+		.message =
+			is_named ? xml_text(xml, "Messages/Message") : xml_text(error, "Message"),
 		.request_id = first_of(id, first_of(xml_text(xml, "ResponseMetadata/RequestId"),
 						   xml_text(xml, "requestId"))),
 	};

@@ -8,6 +8,7 @@
 #include "provider-elb/balancer_settled.h"
 #include "provider-elb/balancer_status.h"
 #include "provider-elb/balancer_wanted.h"
+#include "provider-elb/dns.h"
 #include "provider-elb/log_events.h"
 #include "provider-elb/requests.h"
 
@@ -47,6 +48,15 @@ static void note_failed_balancers(struct balancer *balancer, double now)
 	arena_fini(&arena);
 }
 
+/* How long one that was replaced stays. */
+static double replace_delay_s(const struct balancer *balancer)
+{
+	static const double month_s = 30. * 86400;
+	double delay_s = balancer->context->options->replace_delay;
+	return delay_s +
+	       (dns_is_behind(balancer->context->dns, str_from(balancer->lb)) ? month_s : 0);
+}
+
 static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 {
 	const struct balancer_context *context = balancer->context;
@@ -64,7 +74,7 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 		.observed = context->observed,
 		.lb = str_from(balancer->lb),
 		.now = now,
-		.replace_delay_s = context->options->replace_delay,
+		.replace_delay_s = replace_delay_s(balancer),
 		.tag_delay_s = context->options->tag_delay,
 		.may_delete = state_is_complete(provider_state(context->provider)) && !is_early,
 		.rules_given_up = balancer->rules_given_up,

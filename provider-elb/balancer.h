@@ -14,6 +14,7 @@
 #include "provider-elb/observed.h"
 
 struct balancer;
+struct dns;
 
 /* What all of them use of other parts. */
 struct balancer_context {
@@ -25,6 +26,7 @@ struct balancer_context {
 	struct network *network;
 	struct certs *certs;
 	struct inventory *inventory;
+	const struct dns *dns; /* NULL: records are not kept */
 	/* It is over: nothing is wanted, and nothing is there. It is to be freed. */
 	void (*on_gone)(void *ctx, struct balancer *balancer);
 	void *ctx;

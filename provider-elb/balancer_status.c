@@ -2,6 +2,8 @@
 #include "provider-elb/balancer_status.h"
 
 #include "provider-elb/balancer_failure.h"
+#include "provider-elb/balancer_hosts.h"
+#include "provider-elb/dns.h"
 #include "provider-elb/log_events.h"
 #include "provider-elb/notices.h"
 
@@ -79,41 +81,6 @@ static const char *find_problem(const struct balancer *balancer)
 	return NULL;
 }
 
-/* Without a listener nothing answers there. What was not read was applied before, or is being read. */
-static bool can_serve(const struct observed_balancer *balancer)
-{
-	bool is_active = balancer->state == ELB_ACTIVE || balancer->state == ELB_IMPAIRED;
-	return is_active && !balancer->is_leaving && balancer->dns_name != NULL &&
-	       (!balancer->has_content || balancer->listeners.count != 0);
-}
-
-/* It has been as wanted once: in this life, or in one before, which has left its tag. */
-static bool has_taken_over(
-	const struct balancer *balancer, const struct observed_balancer *successor)
-{
-	return balancer->is_settled || successor->applied != NULL;
-}
-
-/* The one that serves: the wanted one when it has all that is wanted, else one that it replaces. */
-static const struct observed_balancer *find_serving(
-	struct balancer *balancer, const struct wanted_balancer *wanted, struct arena *arena)
-{
-	struct observed_balancer **all = NULL;
-	const struct observed_balancer *serving = NULL;
-	size_t count = observed_balancers_of(
-		balancer->context->observed, str_from(balancer->lb), arena, &all);
-	for (size_t i = 0; i < count; i++) {
-		bool is_wanted = str_eq_c(wanted->name, all[i]->name);
-		if (all[i]->type != wanted->type || !can_serve(all[i]))
-			continue;
-		if (serving == NULL || (is_wanted && has_taken_over(balancer, all[i])) ||
-			(str_eq_c(wanted->name, serving->name) &&
-				!has_taken_over(balancer, serving)))
-			serving = all[i];
-	}
-	return serving;
-}
-
 /* After a start it serves all that it did before, while certificates are still being looked for. */
 static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
 {
@@ -137,7 +104,8 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 	status->addresses.items = arena_calloc(arena, 2, sizeof(struct address));
 	for (size_t i = 0; i < balancer->wanted.count; i++) {
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
-		const struct observed_balancer *serving = find_serving(balancer, wanted, arena);
+		const struct observed_balancer *serving =
+			balancer_find_serving(balancer, wanted, arena);
 		if (serving != NULL && !was_whole(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
@@ -177,12 +145,17 @@ static void add_notices(struct balancer *balancer, struct arena *arena, struct l
 	size_t given_up_count =
 		balancer->rules_given_up != 0 ? list_given_up(balancer, arena, &given_up) : 0;
 	size_t count = balancer->wanted.notices.count;
-	status->notices.items =
-		arena_calloc(arena, count + given_up_count + 1, sizeof(struct lb_notice));
+	struct lb_notice *of_dns = NULL;
+	size_t dns_count =
+		dns_notices(balancer->context->dns, str_from(balancer->lb), arena, &of_dns);
+	status->notices.items = arena_calloc(
+		arena, count + given_up_count + dns_count + 1, sizeof(struct lb_notice));
 	for (size_t i = 0; i < count; i++)
 		status->notices.items[status->notices.count++] = balancer->wanted.notices.items[i];
 	for (size_t i = 0; i < given_up_count; i++)
 		status->notices.items[status->notices.count++] = given_up[i];
+	for (size_t i = 0; i < dns_count; i++)
+		status->notices.items[status->notices.count++] = of_dns[i];
 	if (balancer->left_out != 0)
 		status->notices.items[status->notices.count++] = (struct lb_notice){
 			.reason = STR("TooManyEndpoints"),

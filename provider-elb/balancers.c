@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/sorted.h"
 #include "common/xalloc.h"
+#include "provider-elb/balancer_hosts.h"
 #include "provider-elb/log_events.h"
 
 #include <stdlib.h>
@@ -167,11 +168,25 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 	arena_fini(&arena);
 }
 
+void balancers_list_hosts(
+	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes)
+{
+	for (const struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
+		balancer = sorted_next(&balancers->all, balancer))
+		balancer_list_hosts(balancer, arena, wishes);
+}
+
 void balancers_tell_statuses(struct balancers *balancers)
 {
 	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
 		balancer = sorted_next(&balancers->all, balancer))
 		balancer_tell(balancer);
+}
+
+void balancers_on_dns(struct balancers *balancers)
+{
+	balancers_tell_statuses(balancers);
+	balancers_wake(balancers);
 }
 
 void balancers_start_over(struct balancers *balancers)

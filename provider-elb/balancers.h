@@ -5,6 +5,7 @@
 #pragma once
 
 #include "provider-elb/balancer.h"
+#include "provider-elb/records.h"
 
 struct balancers;
 
@@ -27,6 +28,11 @@ void balancers_on_certificate(struct balancers *balancers, struct str certificat
 void balancers_sweep_next(struct balancers *balancers);
 /* Another replica may have written until now, and everything observed was forgotten. */
 void balancers_start_over(struct balancers *balancers);
+/* The hosts of all that are wanted, see balancer_list_hosts(). */
+void balancers_list_hosts(
+	const struct balancers *balancers, struct arena *arena, struct records_wishes *wishes);
+/* What is known of their DNS records has changed. */
+void balancers_on_dns(struct balancers *balancers);
 /* An outage began or ended. */
 void balancers_tell_statuses(struct balancers *balancers);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,

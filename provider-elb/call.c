@@ -7,6 +7,8 @@
 
 static enum call_class class_of(const struct request *request)
 {
+	if (request->service == AWS_ROUTE53)
+		return CALL_DNS;
 	if (request->service != AWS_ELB)
 		return CALL_OTHER;
 	if (!request->is_write)
@@ -41,6 +43,7 @@ static void send(struct call *call, const struct request *request)
 	struct client_request client_request = {
 		.service = request->service,
 		.action = request->action,
+		.path = request->path,
 		.body = request->body,
 		.is_write = request->is_write,
 		.on_done = on_done,

@@ -185,6 +185,18 @@ static void note_failure(struct call_queue *queue, const struct call_entry *entr
 		note_outage(queue, reason, at_least_s);
 }
 
+/* What it says about an outage. */
+static void note_outcome(struct call_queue *queue, const struct call_entry *entry,
+	enum aws_outcome outcome, const char *reason, double retry_after_s)
+{
+	if (outcome == AWS_OUTAGE)
+		note_outage(queue, reason, retry_after_s);
+	else if (outcome == AWS_FAILED)
+		note_failure(queue, entry, reason, retry_after_s);
+	else
+		note_success(queue);
+}
+
 void call_queue_done(struct call_queue *queue, struct call_entry *entry, enum aws_outcome outcome,
 	const char *reason, double retry_after_s)
 {
@@ -197,12 +209,8 @@ void call_queue_done(struct call_queue *queue, struct call_entry *entry, enum aw
 		call_bucket_throttled(bucket, retry_after_s, now);
 	else if (outcome != AWS_OUTAGE && outcome != AWS_FAILED)
 		call_bucket_succeeded(bucket, now);
-	if (outcome == AWS_OUTAGE)
-		note_outage(queue, reason, retry_after_s);
-	else if (outcome == AWS_FAILED)
-		note_failure(queue, entry, reason, retry_after_s);
-	else
-		note_success(queue);
+	if (entry->waits_in != CALL_DNS)
+		note_outcome(queue, entry, outcome, reason, retry_after_s);
 	call_queue_wake(queue);
 }
 

@@ -22,6 +22,7 @@ enum call_class {
 	CALL_WRITE,   /* all other writes of ELB */
 	CALL_READ,    /* Describe* of ELB */
 	CALL_OTHER,   /* EC2, ACM, tagging */
+	CALL_DNS, /* Route 53, which has an endpoint of its own for all regions: how its calls end says nothing about an outage of the others */
 	CALL_CLASS_COUNT,
 };
 

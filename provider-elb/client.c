@@ -24,7 +24,8 @@ struct client_call {
 	LIST_ENTRY(client_call) entry;
 	struct client *client;
 	struct client_request request;
-	char *body; /* a copy */
+	char *body; /* copies */
+	char *path;
 	struct http_request *http_request;
 	struct credentials_waiter waiter;
 	ev_timer failing;
@@ -59,6 +60,7 @@ static void destroy(struct client_call *call)
 	if (call->request.is_secret)
 		explicit_bzero(call->body, call->request.body.len);
 	free(call->body);
+	free(call->path);
 	arena_fini(&call->arena);
 	free(call);
 }
@@ -230,15 +232,24 @@ static void on_answer(void *ctx, const struct http_result *result)
 
 /* ---- calls ---- */
 
-static void add_headers(const struct service *service, const char *action,
+/* Of a REST service with a body, or of one whose calls are all POSTs. */
+static bool has_body(const struct client_request *request)
+{
+	return request->path.p == NULL || request->body.len != 0;
+}
+
+static void add_headers(const struct service *service, const struct client_request *request,
 	const struct aws_keys *keys, char **headers)
 {
-	if (service->version != NULL) {
+	if (request->path.p != NULL) {
+		if (has_body(request))
+			*headers++ = xstrdup("Content-Type: application/xml");
+	} else if (service->version != NULL) {
 		*headers++ =
 			xstrdup("Content-Type: application/x-www-form-urlencoded; charset=utf-8");
 	} else {
 		*headers++ = xstrdup("Content-Type: application/x-amz-json-1.1");
-		*headers++ = xasprintf("X-Amz-Target: %s.%s", service->target, action);
+		*headers++ = xasprintf("X-Amz-Target: %s.%s", service->target, request->action);
 	}
 	if (secret_is_set(keys->session_token))
 		*headers++ = xasprintf("X-Amz-Security-Token: %s", keys->session_token->text);
@@ -250,18 +261,20 @@ static void send_with(struct client_call *call, const struct aws_keys *keys)
 	struct client *client = call->client;
 	const struct client_request *request = &call->request;
 	const struct service *service = service_of(request->service);
-	char *signature =
-		xasprintf("aws:amz:%s:%s", client->endpoints->region, service->signing_name);
+	char *signature = xasprintf("aws:amz:%s:%s",
+		endpoints_signing_region(client->endpoints, request->service),
+		service->signing_name);
 	char *headers[HEADERS_MAX];
-	add_headers(service, request->action, keys, headers);
+	char *url = xasprintf("%s%s", client->endpoints->url[request->service], call->path);
+	add_headers(service, request, keys, headers);
 	struct http_call http_call = {
-		.method = "POST",
-		.url = client->endpoints->url[request->service],
+		.method = has_body(request) ? "POST" : "GET",
+		.url = url,
 		.headers = (const char *const *)headers,
 		.username = keys->access_key,
 		.password = keys->secret_key,
 		.aws_sigv4 = signature,
-		.body = request->body,
+		.body = has_body(request) ? request->body : STR_NONE,
 		.body_is_secret = request->is_secret,
 		.peer = client->endpoints->peer,
 		.body_max = XML_LEN_MAX,
@@ -278,6 +291,7 @@ static void send_with(struct client_call *call, const struct aws_keys *keys)
 		free(headers[i]);
 	}
 	free(signature);
+	free(url);
 }
 
 static void send_call(struct client_call *call)
@@ -314,6 +328,8 @@ struct client_call *client_start(struct client *client, const struct client_requ
 	call->request = *request;
 	call->body = str_dup(request->body);
 	call->request.body.p = call->body;
+	call->path = str_dup(request->path);
+	call->request.path.p = request->path.p != NULL ? call->path : NULL;
 	call->waiter.on_end = on_keys;
 	ev_timer_init(&call->failing, on_failing, 0., 0.);
 	call->failing.data = call;

@@ -15,7 +15,7 @@ struct client_call;
 
 struct client_answer {
 	enum aws_outcome outcome;
-	const struct xml *xml; /* of a Query service with AWS_OK, the root; good during the call */
+	const struct xml *xml; /* of a service in XML with AWS_OK, the root; good during the call */
 	const struct json *json; /* likewise of a JSON service; NULL when the body is empty */
 	struct str code;         /* of an error: "TooManyRules" */
 	/* For people: what AWS or the network says, with the action and the request id; never a secret. Absent with AWS_OK; NUL-terminated. */
@@ -27,7 +27,10 @@ struct client_answer {
 struct client_request {
 	enum aws_service service;
 	const char *action; /* static */
-	struct str body;    /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
+	/* Of a REST service: what follows the endpoint's URL, without a slash at its beginning; a GET when there is no body. The parameters of a query stand in the order of their names, and
+	 * escapes have capital digits: libcurl 7.88 signs them as they stand. Copied; absent: a POST to the URL itself. */
+	struct str path;
+	struct str body; /* form (params.h) or JSON; copied, and wiped afterwards if is_secret */
 	bool is_write;
 	bool is_secret;
 	void (*on_done)(void *ctx, const struct client_answer *answer);

@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-elb/networks.h"
+#include "provider-elb/route53.h"
 
 enum {
 	CLUSTER_LEN_MAX = 100, /* of the 256 of a tag's value, and as much as EKS allows */
@@ -53,6 +54,18 @@ static char *check_inbound(const struct option_list *inbound)
 	return NULL;
 }
 
+static char *check_zones(const struct option_list *zones)
+{
+	for (size_t i = 0; i < zones->count; i++) {
+		if (!route53_is_zone(str_from(zones->items[i])))
+			return xasprintf(
+				"--route53-zone: \"%.100s\" is no id of a hosted zone such "
+				"as Z0123456789ABCDEFGHIJ",
+				zones->items[i]);
+	}
+	return NULL;
+}
+
 char *config_check(const struct config *config)
 {
 	if (config->cluster == NULL || config->cluster[0] == '\0')
@@ -71,7 +84,16 @@ char *config_check(const struct config *config)
 	if (config->health_check_timeout >= config->health_check_interval)
 		return xstrdup(
 			"--health-check-timeout has to be shorter than --health-check-interval");
-	return check_inbound(&config->inbound);
+	char *problem = check_inbound(&config->inbound);
+	return problem != NULL ? problem : check_zones(&config->zones);
+}
+
+struct str_list config_list(const struct option_list *option, struct str **ret_items)
+{
+	*ret_items = xcalloc(option->count + 1, sizeof(struct str));
+	for (size_t i = 0; i < option->count; i++)
+		(*ret_items)[i] = str_from(option->items[i]);
+	return (struct str_list){*ret_items, option->count};
 }
 
 void config_settings(const struct config *config, struct settings *ret_settings)

@@ -18,6 +18,7 @@ struct config {
 	struct option_list security_groups;
 	char *backend_security_group;
 	struct option_list inbound;
+	struct option_list zones;
 	int scheme;
 	int ip_address_type;
 	char *ssl_policy;
@@ -38,6 +39,7 @@ struct config {
 	double target_rate;
 	double write_rate;
 	double other_rate;
+	double dns_rate;
 	int64_t parallel;
 	double client_timeout;
 	char *ca_file;
@@ -49,5 +51,7 @@ extern const struct option_table config_table;
 
 /* Checks what the table of options cannot: NULL, or what is wrong (allocated). */
 char *config_check(const struct config *config);
+/* Views of an option's items; *ret_items keeps the list, and is to be freed. */
+struct str_list config_list(const struct option_list *option, struct str **ret_items);
 /* The settings of the pure parts; views of the configuration. */
 void config_settings(const struct config *config, struct settings *ret_settings);

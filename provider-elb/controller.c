@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/controller.h"
 
-#include "common/pem_files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-elb/balancers.h"
 #include "provider-elb/capabilities.h"
+#include "provider-elb/dns.h"
 #include "provider-elb/endpoints.h"
+#include "provider-elb/gauges.h"
 #include "provider-elb/log_events.h"
 #include "provider-elb/metadata.h"
-#include "provider-elb/metrics.h"
 
 #include <stdlib.h>
 
 static const double REGION_RETRY_S = 10;
 
 /* Below what an account has: at a rate that is as high as its own, nothing else takes in how unevenly calls arrive. */
-enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10 };
+enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 5 };
+
+enum { LIST_SUBNETS, LIST_SECURITY_GROUPS, LIST_INBOUND, LIST_ZONES, LIST_COUNT };
 
 struct controller {
 	struct daemon *daemon;
@@ -30,12 +32,12 @@ struct controller {
 	struct inventory *inventory;
 	struct metadata *metadata;
 	struct network *network;
-	struct str *subnets; /* views of the options, for the network */
-	struct str *security_groups;
-	struct str *inbound;
+	struct str *lists[LIST_COUNT]; /* views of the options */
 	struct certs *certs;
+	struct dns *dns; /* NULL: records are not kept */
 	struct balancer_context context;
 	struct balancers *balancers;
+	struct gauges gauges;
 	struct provider *provider;
 	ev_timer sweep;
 	ev_timer ask_region;
@@ -67,11 +69,6 @@ static void check_ready(struct controller *c)
 }
 
 /* ---- credentials, calls ---- */
-
-static const char *get_environment(const char *name)
-{
-	return getenv(name);
-}
 
 static void on_credentials(void *ctx, const char *problem)
 {
@@ -118,12 +115,15 @@ static void on_listed(void *ctx)
 	if (c->follows && provider_may_act(c->provider))
 		c->follows = false;
 	balancers_on_listed(c->balancers);
+	dns_wake(c->dns);
 	check_ready(c);
 }
 
 static void on_changed(void *ctx, struct str lb)
 {
-	balancers_on_changed(((struct controller *)ctx)->balancers, lb);
+	struct controller *c = ctx;
+	balancers_on_changed(c->balancers, lb);
+	dns_wake(c->dns);
 }
 
 static void on_progress(void *ctx)
@@ -169,6 +169,31 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int events)
 	balancers_sweep_next(c->balancers);
 }
 
+/* ---- DNS records ---- */
+
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && c->provider != NULL && provider_may_act(c->provider);
+}
+
+static bool may_start_dns(void *ctx)
+{
+	const struct controller *c = ctx;
+	return may_write(ctx) && state_is_complete(provider_state(c->provider)) &&
+	       inventory_is_known(c->inventory);
+}
+
+static void list_hosts(void *ctx, struct arena *arena, struct records_wishes *wishes)
+{
+	balancers_list_hosts(((struct controller *)ctx)->balancers, arena, wishes);
+}
+
+static void on_dns_told(void *ctx)
+{
+	balancers_on_dns(((struct controller *)ctx)->balancers);
+}
+
 /* ---- the translator ---- */
 
 static void on_commit(void *ctx, const struct state_commit *commit)
@@ -178,14 +203,17 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	balancers_on_commit(c->balancers, commit);
 	if (commit->is_snapshot && inventory_is_known(c->inventory))
 		balancers_on_listed(c->balancers);
+	dns_on_commit(c->dns, commit);
 	check_ready(c);
 }
 
 static bool fill_status(
 	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
 {
-	return balancers_fill_status(
-		((struct controller *)ctx)->balancers, load_balancer, arena, status);
+	struct controller *c = ctx;
+	/* What serves may be another one now. */
+	dns_wake(c->dns);
+	return balancers_fill_status(c->balancers, load_balancer, arena, status);
 }
 
 static void on_link(void *ctx, bool is_up)
@@ -195,16 +223,11 @@ static void on_link(void *ctx, bool is_up)
 	check_ready(c);
 }
 
-static bool may_write(void *ctx)
-{
-	const struct controller *c = ctx;
-	return !c->follows && c->provider != NULL && provider_may_act(c->provider);
-}
-
 static void on_lead(void *ctx, bool may_act)
 {
 	struct controller *c = ctx;
 	c->follows = true;
+	dns_restart(c->dns);
 	if (!may_act)
 		return;
 	certs_take_over(c->certs);
@@ -246,7 +269,8 @@ static void make_queue(struct controller *c)
 		.rates = {[CALL_TARGETS] = {options->target_rate, TARGET_BURST},
 			[CALL_WRITE] = {options->write_rate, WRITE_BURST},
 			[CALL_READ] = {options->read_rate, READ_BURST},
-			[CALL_OTHER] = {options->other_rate, OTHER_BURST}},
+			[CALL_OTHER] = {options->other_rate, OTHER_BURST},
+			[CALL_DNS] = {options->dns_rate, DNS_BURST}},
 		.parallel_max = (size_t)options->parallel,
 		.on_outage = on_outage,
 		.ctx = c,
@@ -268,15 +292,6 @@ static void make_inventory(struct controller *c)
 	c->inventory = inventory_new(&config);
 }
 
-/* Views of an option's items; *place keeps the list. */
-static struct str_list list_of(const struct option_list *option, struct str **place)
-{
-	*place = xcalloc(option->count + 1, sizeof(struct str));
-	for (size_t i = 0; i < option->count; i++)
-		(*place)[i] = str_from(option->items[i]);
-	return (struct str_list){*place, option->count};
-}
-
 static void make_network(struct controller *c)
 {
 	const struct config *options = c->options;
@@ -284,10 +299,11 @@ static void make_network(struct controller *c)
 		.context = &c->calls,
 		.metadata = c->metadata,
 		.vpc = str_from(options->vpc),
-		.subnets = list_of(&options->subnets, &c->subnets),
-		.security_groups = list_of(&options->security_groups, &c->security_groups),
+		.subnets = config_list(&options->subnets, &c->lists[LIST_SUBNETS]),
+		.security_groups =
+			config_list(&options->security_groups, &c->lists[LIST_SECURITY_GROUPS]),
 		.backend_security_group = str_from(options->backend_security_group),
-		.inbound = list_of(&options->inbound, &c->inbound),
+		.inbound = config_list(&options->inbound, &c->lists[LIST_INBOUND]),
 		.settings = &c->settings,
 		.on_change = on_network,
 		.ctx = c,
@@ -311,6 +327,22 @@ static void make_certs(struct controller *c)
 	c->certs = certs_new(&config);
 }
 
+static void make_dns(struct controller *c)
+{
+	struct dns_config config = {
+		.calls = &c->calls,
+		.zones = config_list(&c->options->zones, &c->lists[LIST_ZONES]),
+		.cluster = c->settings.cluster,
+		.interval_s = c->options->list_interval,
+		.may_start = may_start_dns,
+		.list_hosts = list_hosts,
+		.on_told = on_dns_told,
+		.ctx = c,
+	};
+	if (config.zones.count != 0)
+		c->dns = dns_new(&config);
+}
+
 static void make_balancers(struct controller *c)
 {
 	c->context = (struct balancer_context){
@@ -322,34 +354,9 @@ static void make_balancers(struct controller *c)
 		.network = c->network,
 		.certs = c->certs,
 		.inventory = c->inventory,
+		.dns = c->dns,
 	};
 	c->balancers = balancers_new(&c->context);
-}
-
-static void collect(void *ctx)
-{
-	const struct controller *c = ctx;
-	size_t states[ELB_FAILED + 1] = {0};
-	metric_set(&elb_metrics[ELB_OUTAGE], 0, call_queue_outage_reason(c->calls.queue) != NULL);
-	metric_set(&elb_metrics[ELB_WAITING], 0, (double)call_queue_waiting(c->calls.queue));
-	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
-		metric_set(&elb_metrics[ELB_RATE], i,
-			call_queue_rate(c->calls.queue, (enum call_class)i));
-	for (const struct observed_balancer *balancer = observed_next_balancer(c->observed, NULL);
-		balancer != NULL; balancer = observed_next_balancer(c->observed, balancer))
-		states[balancer->state]++;
-	for (unsigned i = 0; i <= ELB_FAILED; i++)
-		metric_set(&elb_metrics[ELB_BALANCERS], i, (double)states[i]);
-}
-
-static void start_metrics(struct controller *c)
-{
-	metrics_add(elb_metrics, ELB_METRIC_COUNT);
-	metrics_collect_with(collect, c);
-	for (unsigned i = 0; i < AWS_OUTCOME_COUNT; i++)
-		metric_add(&elb_metrics[ELB_CALLS], i, 0);
-	for (unsigned i = 0; i < CALL_CLASS_COUNT; i++)
-		metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], i, 0);
 }
 
 static char *read_endpoints(struct controller *c, const char *region)
@@ -358,9 +365,7 @@ static char *read_endpoints(struct controller *c, const char *region)
 		c->options->use_dualstack);
 	if (problem != NULL || c->options->ca_file == NULL)
 		return problem;
-	http_peer_release(c->endpoints.peer);
-	c->endpoints.peer = http_peer_new();
-	return pem_read_authorities(c->options->ca_file, &c->endpoints.peer->ca_data);
+	return endpoints_read_authorities(&c->endpoints, c->options->ca_file);
 }
 
 /* The region is known: calls can be made. */
@@ -412,7 +417,7 @@ static char *read_environment(struct controller *c)
 		.ctx = c,
 	};
 	char *problem = NULL;
-	c->environment.get = get_environment;
+	c->environment.get = aws_environment_getenv;
 	problem = read_endpoints(c, c->options->region);
 	if (problem != NULL)
 		return problem;
@@ -458,9 +463,11 @@ void controller_start(struct controller *c, struct daemon *daemon)
 	make_inventory(c);
 	make_network(c);
 	make_certs(c);
+	make_dns(c);
 	make_balancers(c);
+	c->gauges = (struct gauges){c->calls.queue, c->observed};
 	call_queue_set_gate(c->calls.queue, may_write, c);
-	start_metrics(c);
+	gauges_start(&c->gauges);
 	start_sweep(c);
 	if (c->endpoints.region != NULL)
 		begin_calls(c);
@@ -476,6 +483,7 @@ void controller_free(struct controller *c)
 	ev_timer_stop(c->calls.loop, &c->sweep);
 	ev_timer_stop(c->calls.loop, &c->ask_region);
 	balancers_free(c->balancers);
+	dns_free(c->dns);
 	certs_free(c->certs);
 	network_free(c->network);
 	inventory_free(c->inventory);
@@ -486,9 +494,8 @@ void controller_free(struct controller *c)
 	credentials_free(c->credentials);
 	metadata_free(c->metadata);
 	endpoints_fini(&c->endpoints);
-	free(c->subnets);
-	free(c->security_groups);
-	free(c->inbound);
+	for (size_t i = 0; i < LIST_COUNT; i++)
+		free(c->lists[i]);
 	free(c->no_credentials);
 	free(c);
 }

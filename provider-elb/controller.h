@@ -8,6 +8,7 @@
  *   observed, inventory               what AWS has of this cluster
  *   network      the VPC and its subnets
  *   certs        brings certificates in ACM to what is wanted
+ *   dns          brings DNS records of hosts to what is wanted, if it is turned on
  *   balancers    brings load balancers to what is wanted
  */
 #pragma once

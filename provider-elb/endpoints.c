@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/endpoints.h"
 
+#include "common/pem_files.h"
 #include "common/xalloc.h"
 
 enum { REGION_LEN_MAX = 40 };
@@ -10,18 +11,24 @@ struct partition {
 	const char *suffix;
 	const char *dualstack_suffix;
 	bool is_always_fips; /* most of its endpoints are, and their names do not say so */
+	/* Of services that are one for all its regions: */
+	const char *global_region; /* in signatures */
+	const char *global_part;   /* in host names */
+	const char *global_dualstack_part;
 };
 
 /* The first whose prefix fits. */
 static const struct partition partitions[] = {
-	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", false},
-	{"us-gov-", "amazonaws.com", "api.aws", true},
-	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", false},
-	{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", false},
-	{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", false},
-	{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", false},
-	{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", false},
-	{"", "amazonaws.com", "api.aws", false},
+	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", false, "cn-northwest-1", "",
+		"global."},
+	{"us-gov-", "amazonaws.com", "api.aws", true, "us-gov-west-1", "us-gov.", "us-gov."},
+	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", false, "eusc-de-east-1", "",
+		"global."},
+	{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", false, "us-iso-east-1", "", ""},
+	{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", false, "us-isob-east-1", "", ""},
+	{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", false, "eu-isoe-west-1", "", ""},
+	{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", false, "us-isof-south-1", "", ""},
+	{"", "amazonaws.com", "api.aws", false, "us-east-1", "", "global."},
 };
 
 static const struct partition *partition_of(const char *region)
@@ -32,10 +39,21 @@ static const struct partition *partition_of(const char *region)
 	return &partitions[i];
 }
 
+static char *global_url(enum aws_service service, const struct partition *partition, bool use_fips,
+	bool use_dualstack)
+{
+	return xasprintf("https://%s%s.%s%s/", service_of(service)->host_prefix,
+		use_fips && !partition->is_always_fips ? "-fips" : "",
+		use_dualstack ? partition->global_dualstack_part : partition->global_part,
+		use_dualstack ? partition->dualstack_suffix : partition->suffix);
+}
+
 static char *default_url(
 	enum aws_service service, const char *region, bool use_fips, bool use_dualstack)
 {
 	const struct partition *partition = partition_of(region);
+	if (service == AWS_ROUTE53)
+		return global_url(service, partition, use_fips, use_dualstack);
 	if (partition->is_always_fips && !use_dualstack && service != AWS_TAGGING)
 		use_fips = false;
 	return xasprintf("https://%s%s.%s.%s/", service_of(service)->host_prefix,
@@ -162,6 +180,19 @@ char *endpoints_init(struct endpoints *endpoints, const struct aws_environment *
 	}
 	shared_files_fini(&files);
 	return problem;
+}
+
+char *endpoints_read_authorities(struct endpoints *endpoints, const char *path)
+{
+	http_peer_release(endpoints->peer);
+	endpoints->peer = http_peer_new();
+	return pem_read_authorities(path, &endpoints->peer->ca_data);
+}
+
+const char *endpoints_signing_region(const struct endpoints *endpoints, enum aws_service service)
+{
+	return service == AWS_ROUTE53 ? partition_of(endpoints->region)->global_region
+				      : endpoints->region;
 }
 
 void endpoints_fini(struct endpoints *endpoints)

@@ -3,7 +3,7 @@
  * sluice-provider-elb: makes AWS load balancers match what the translator wants, and reports the names under which they are reached.
  *
  * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator over provider.sock; what AWS has, by lists.
- * Out: calls of AWS (ELB, EC2, ACM, tagging, STS); statuses and events to the translator.
+ * Out: calls of AWS (ELB, EC2, ACM, tagging, STS, and Route 53 if a zone is given); statuses and events to the translator.
  *
  * Trusted with: credentials of AWS, which may change whatever carries this cluster's tag, and the private keys of certificates, which it hands to ACM. Neither
  * is logged; both are wiped when no longer needed. It needs the network and one Unix socket, and writes no files; it listens only on its admin

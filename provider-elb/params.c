@@ -20,16 +20,16 @@ static bool is_unreserved(char c)
 	       c == '-' || c == '_' || c == '.' || c == '~';
 }
 
-static void put_escaped(struct params *params, struct str value)
+void params_escape(struct buf *out, struct str value)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	for (size_t i = 0; i < value.len; i++) {
 		unsigned char c = (unsigned char)value.p[i];
 		char escaped[] = {'%', digits[c >> 4], digits[c & 15]};
+		struct str piece = {escaped, sizeof(escaped)};
 		if (is_unreserved(value.p[i]))
-			put(params, (struct str){value.p + i, 1});
-		else
-			put(params, (struct str){escaped, sizeof(escaped)});
+			piece = (struct str){value.p + i, 1};
+		must(buf_append_str(out, piece) == 0);
 	}
 }
 
@@ -61,7 +61,7 @@ void params_add(struct params *params, struct str value, const char *name, ...)
 	va_start(args, name);
 	put_name(params, name, args);
 	va_end(args);
-	put_escaped(params, value);
+	params_escape(&params->body, value);
 }
 
 void params_add_number(struct params *params, uint64_t value, const char *name, ...)

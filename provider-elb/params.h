@@ -22,5 +22,7 @@ void params_begin(struct params *params, enum aws_service service, const char *a
 	struct params *params, struct str value, const char *name, ...);
 [[gnu::format(printf, 3, 4)]] void params_add_number(
 	struct params *params, uint64_t value, const char *name, ...);
+/* Percent-encodes all but unreserved characters, with capital digits. */
+void params_escape(struct buf *out, struct str value);
 /* Copies the body into the arena and frees the buffer. */
 struct str params_end(struct params *params, struct arena *arena);

@@ -7,6 +7,8 @@
 struct request {
 	enum aws_service service;
 	const char *action;
-	struct str body; /* in the arena of whoever made it */
+	/* In the arena of whoever made it: */
+	struct str path; /* of a REST service, see client.h; else absent */
+	struct str body;
 	bool is_write;
 };

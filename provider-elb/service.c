@@ -29,6 +29,8 @@ const struct service *service_of(enum aws_service service)
 			"AWS_ENDPOINT_URL_RESOURCE_GROUPS_TAGGING_API", NULL,
 			"ResourceGroupsTaggingAPI_20170126"},
 		[AWS_STS] = {"sts", "sts", "AWS_ENDPOINT_URL_STS", "2011-06-15", NULL},
+		[AWS_ROUTE53] = {"route53", "route53", "AWS_ENDPOINT_URL_ROUTE_53", "2013-04-01",
+			NULL},
 	};
 	return &services[service];
 }

@@ -14,6 +14,7 @@ enum aws_service {
 	AWS_ACM,     /* acm: JSON 1.1 */
 	AWS_TAGGING, /* tagging, ResourceGroupsTaggingAPI_20170126: JSON 1.1 */
 	AWS_STS,     /* sts, 2011-06-15: Query, XML, unsigned */
+	AWS_ROUTE53, /* route53, 2013-04-01: REST, XML; one for all regions of a partition */
 	AWS_SERVICE_COUNT,
 };
 
@@ -38,7 +39,7 @@ struct service {
 	const char *signing_name; /* in signatures: "elasticloadbalancing" */
 	const char *host_prefix;  /* in default host names */
 	const char *endpoint_env; /* "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2" */
-	const char *version;      /* of the Query API; NULL: JSON */
+	const char *version;      /* of an API in XML; NULL: JSON */
 	const char *target;       /* of JSON: "CertificateManager" */
 };
 

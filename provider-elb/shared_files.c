@@ -4,11 +4,17 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 static const char *get(const struct aws_environment *environment, const char *name)
 {
 	return environment->get != NULL ? environment->get(name) : getenv(name);
+}
+
+const char *aws_environment_getenv(const char *name)
+{
+	return getenv(name);
 }
 
 const char *aws_environment_get(const struct aws_environment *environment, const char *name)

@@ -15,6 +15,8 @@ struct aws_environment {
 
 /* A variable that is set and not empty; NULL: none. */
 const char *aws_environment_get(const struct aws_environment *environment, const char *name);
+/* Of the process: for `get`. */
+const char *aws_environment_getenv(const char *name);
 /* It is "true", in any case of letters. */
 bool aws_environment_is_true(const struct aws_environment *environment, const char *name);
 

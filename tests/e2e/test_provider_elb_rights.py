@@ -79,7 +79,10 @@ def remove(bench: ElbBench) -> None:
 @pytest.mark.plain
 def test_each_right_is_needed_and_suffices():
     with ElbBench(arguments=["--list-interval", "1", "--sweep-interval", "0.5"]) as bench:
+        zone = bench.aws.zone("bar.com")
+        restart_with(bench, "--route53-zone", zone)
         create(bench)
+        wait_for(lambda: ("foo.bar.com.", "A") in [(record["Name"], record["Type"]) for record in bench.aws.records(zone)], "the record")
         change(bench)
         meddle(bench)
         change_options(bench)

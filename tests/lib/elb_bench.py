@@ -28,7 +28,7 @@ def elb_provider(runtime: pathlib.Path, folder: pathlib.Path, aws: Aws, *argumen
 
 def policy() -> list[dict[str, Any]]:
     """Statements of the policy that users are told to give to the provider."""
-    return json.loads((ROOT / "examples/aws/iam-policy.json").read_text().replace("CLUSTER", CLUSTER))["Statement"]
+    return json.loads((ROOT / "examples/aws/iam-policy.json").read_text().replace("CLUSTER", CLUSTER).replace("ZONE", "*"))["Statement"]
 
 
 class InAws:

@@ -19,7 +19,7 @@ SUBNET_TAGS = {"kubernetes.io/role/elb": "1", "kubernetes.io/role/internal-elb":
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="standins.elb", description="Stand-in of AWS (ELBv2, EC2, ACM, STS, tagging, metadata) for tests.",
+        prog="standins.elb", description="Stand-in of AWS (ELBv2, EC2, ACM, STS, tagging, Route 53, metadata) for tests.",
         epilog="When it is ready it prints one line of JSON with the URL, the key and the control address.")
     add = parser.add_argument
     add("--listen", default="127.0.0.1", metavar="IP", help="address of all services (127.0.0.1)")

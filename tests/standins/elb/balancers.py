@@ -17,6 +17,8 @@ from .settings import NOT_TOLD
 SSL_POLICIES = ("ELBSecurityPolicy-2016-08", "ELBSecurityPolicy-TLS13-1-2-2021-06", "ELBSecurityPolicy-TLS13-1-2-Res-2021-06",
                 "ELBSecurityPolicy-TLS13-1-3-2021-06", "ELBSecurityPolicy-FS-1-2-Res-2020-10", "ELBSecurityPolicy-TLS-1-2-2017-01")
 ALB_FREE_ADDRESSES_MIN = 8
+# Of alias records, by type, in us-east-1.
+HOSTED_ZONES = {"application": "Z35SXDOTRQ7X7K", "network": "Z26RNL4JYFTOTI"}
 
 
 def name_problem(name: str) -> str | None:
@@ -80,7 +82,7 @@ class Balancers:
             mapping = b.mappings.get(ident, {})
             addresses = [mapping] if mapping else []
             zones.append({"ZoneName": self.account.subnets[ident].zone, "SubnetId": ident, "LoadBalancerAddresses": addresses})
-        return {"LoadBalancerArn": b.arn, "DNSName": b.dns_name, "CanonicalHostedZoneId": "Z35SXDOTRQ7X7K", "CreatedTime": b.created,
+        return {"LoadBalancerArn": b.arn, "DNSName": b.dns_name, "CanonicalHostedZoneId": HOSTED_ZONES[b.type], "CreatedTime": b.created,
                 "LoadBalancerName": b.name, "Scheme": b.scheme, "VpcId": b.vpc, "State": {"Code": b.state, "Reason": b.reason}, "Type": b.type,
                 "AvailabilityZones": zones, "SecurityGroups": b.security_groups, "IpAddressType": b.ip_type}
 

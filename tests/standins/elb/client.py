@@ -125,6 +125,14 @@ class Aws(contextlib.AbstractContextManager):
     def security_groups(self) -> list[dict[str, Any]]:
         return self.control("security-groups")
 
+    def zone(self, name: str) -> str:
+        """Makes a hosted zone; its id."""
+        return self.control("zone", name=name)
+
+    def records(self, zone: str) -> list[dict[str, Any]]:
+        """In Route 53's order, with the zone's own SOA and NS."""
+        return self.control("records", zone=zone)
+
     # What was called
 
     def calls(self, action: str | None = None, since: int = 0) -> list[dict[str, Any]]:

@@ -62,6 +62,13 @@ class Control(Commands):
         return [{"id": g.id, "name": g.name, "tags": self.account.tags(g.arn), "users": self.account.users_of_security_group(g.id),
                  "rules": [list(key) for key in g.rules]} for g in self.account.security_groups.values()]
 
+    def do_zone(self, name: str) -> str:
+        """A new hosted zone; its id."""
+        return self.standin.route53.add_zone(name)
+
+    def do_records(self, zone: str) -> list[dict[str, Any]]:
+        return self.standin.route53.listed(zone)
+
     def do_calls(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
         """The journal: entries with this action, service, outcome, ..."""
         return self.standin.journal.find(since, **wanted)

@@ -90,8 +90,8 @@ class Bucket:
         return True
 
 
-# Tokens and tokens a second. Only the first is AWS's word for ELB; the others are guesses below which users have been throttled.
-RATES = {"read": (40, 10), "targets": (20, 4), "write": (20, 3), "ec2": (50, 10), "acm": (10, 5), "tagging": (20, 5)}
+# Tokens and tokens a second. Only the first is AWS's word for ELB, and the last for Route 53; the others are guesses below which users have been throttled.
+RATES = {"read": (40, 10), "targets": (20, 4), "write": (20, 3), "ec2": (50, 10), "acm": (10, 5), "tagging": (20, 5), "route53": (5, 5)}
 
 
 class Rates:

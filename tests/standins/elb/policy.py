@@ -51,6 +51,11 @@ class Policy:
         if action.startswith(READS):
             yield Question(name, "*")
             return
+        if service == "route53":
+            records = [(change["Action"], change["ResourceRecordSet"]["Type"]) for change in params["ChangeBatch"]["Changes"]]
+            yield Question(name, f"arn:aws:route53:::hostedzone/{params['HostedZoneId']}", {
+                "route53:ChangeResourceRecordSetsActions": [a for a, _ in records], "route53:ChangeResourceRecordSetsRecordTypes": [t for _, t in records]})
+            return
         tags = _tags(params)
         asked = {f"aws:RequestTag/{key}": [value] for key, value in tags.items()} | ({"aws:TagKeys": list(tags)} if tags else {})
         new = f"arn:aws:{service}:{self.account.region}:{self.account.id}:{'security-group/' if service == 'ec2' else ''}new"

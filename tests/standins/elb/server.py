@@ -27,6 +27,7 @@ from .journal import READS, Entry, Journal, shown
 from .listeners import Listeners
 from .network import Network
 from .policy import Policy
+from .route53 import Route53
 from .router import AT_ONCE_S, Router
 from .settings import Settings
 from .signature import scope_of, verify
@@ -45,8 +46,10 @@ _SPELLED = {
     "query": {"RequestExpired": ("SignatureDoesNotMatch", 403), "SignatureDoesNotMatch": ("SignatureDoesNotMatch", 403),
               "IncompleteSignature": ("IncompleteSignature", 400)},
 }
+_SPELLED["rest-xml"] = _SPELLED["query"]
+_GLOBAL_REGION = "us-east-1"  # of services that are one for all regions
 _THROTTLED = {"ec2": ("RequestLimitExceeded", "Request limit exceeded.", 503), "json": ("ThrottlingException", "Rate exceeded", 400),
-              "query": ("Throttling", "Rate exceeded", 400)}
+              "query": ("Throttling", "Rate exceeded", 400), "rest-xml": ("Throttling", "Rate exceeded", 400)}
 
 
 class Cut(Exception):
@@ -64,9 +67,10 @@ class Standin:
         self.check_answers = options.check_answers
         self.failures: list[str] = []  # of the stand-in itself: tests look here
         self.balancers, self.groups = Balancers(self.account), Groups(self.account)
-        self.network = Network(self.account)
+        self.network, self.route53 = Network(self.account), Route53(self.account)
         handlers = {"elasticloadbalancing": [self.balancers, self.groups, Listeners(self.account, Actions(self.account, self.groups))],
-                    "ec2": [self.network], "acm": [Certificates(self.account)], "tagging": [Tagging(self.account)], "sts": [self.identity]}
+                    "ec2": [self.network], "acm": [Certificates(self.account)], "tagging": [Tagging(self.account)], "sts": [self.identity],
+                    "route53": [self.route53]}
         self._handlers: dict[str, list[Any]] = handlers
         self.router = Router(self.account, self.balancers, self.groups)
         self._listen, self._port = options.listen, options.port
@@ -164,7 +168,7 @@ class Standin:
                 if early is not None:
                     entry.status = early.status
                     return early
-            result = self.carry_out(service, action, body, entry)
+            result = self.carry_out(service, action, body, entry, request.raw_path)
             content_type, text = service.answer(action, result, request_id)
             if self.check_answers:
                 service.check(action, result, text)
@@ -190,7 +194,8 @@ class Standin:
     def _addressed(self, request: web.BaseRequest, body: bytes) -> tuple[Service, str, Any]:
         """The service by the scope of the signature, or by the action of an unsigned call to STS; and what is called."""
         signed = scope_of(request.headers)
-        form = {} if "X-Amz-Target" in request.headers else dict(urllib.parse.parse_qsl(body.decode("latin-1"), keep_blank_values=True))
+        is_form = signed is None or request.raw_path == "/"
+        form = {} if not is_form or "X-Amz-Target" in request.headers else dict(urllib.parse.parse_qsl(body.decode("latin-1"), keep_blank_values=True))
         if signed is None:
             if form.get("Action") != "AssumeRoleWithWebIdentity":
                 raise ApiError("MissingAuthenticationToken", "Request is missing Authentication Token", 403)
@@ -198,8 +203,10 @@ class Standin:
         if signed.service not in NAMES:
             raise ApiError("SignatureDoesNotMatch", f"Credential should be scoped to correct service, not '{signed.service}'", 403)
         service = SERVICES[signed.service]
-        if signed.region != self.account.region:
+        if signed.region != (_GLOBAL_REGION if service.is_rest else self.account.region):
             raise ApiError("SignatureDoesNotMatch", f"Credential should be scoped to a valid region, not '{signed.region}'", 403)
+        if service.is_rest:
+            return service, service.addressed(request.method, request.raw_path), signed
         if request.method != "POST" or request.raw_path != "/":
             raise ApiError("MalformedQueryString", "Calls are a POST to / without a query")
         content_type = request.headers.get("Content-Type", "").partition(";")[0]
@@ -212,8 +219,8 @@ class Standin:
             raise ApiError("MissingAction", "The request must contain the parameter Action, in a form")
         return service, form["Action"], signed
 
-    def carry_out(self, service: Service, action: str, body: bytes, entry: Entry) -> dict[str, Any]:
-        params = service.parameters(action, body)
+    def carry_out(self, service: Service, action: str, body: bytes, entry: Entry, target: str) -> dict[str, Any]:
+        params = service.parameters(action, body, target)
         entry.params = shown(params)
         self.policy.check(service.name, action, params)
         result = self.apply(service.name, action, params)

@@ -9,6 +9,7 @@ import datetime
 import json
 import re
 import urllib.parse
+import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any, Iterator
 from xml.sax.saxutils import escape
@@ -20,7 +21,8 @@ import botocore.parsers
 from .errors import ApiError
 
 MODELS = Path(__file__).parent / "models"
-_NAMES = {"elasticloadbalancing": "elbv2", "ec2": "ec2", "acm": "acm", "sts": "sts", "tagging": "resourcegroupstaggingapi"}
+_NAMES = {"elasticloadbalancing": "elbv2", "ec2": "ec2", "acm": "acm", "sts": "sts", "tagging": "resourcegroupstaggingapi",
+          "route53": "route53"}
 NAMES = tuple(_NAMES)
 _LOADER = botocore.loaders.Loader(extra_search_paths=[str(MODELS)])
 
@@ -36,12 +38,17 @@ class Service:
         self.name = signing_name
         self.model = botocore.model.ServiceModel(_LOADER.load_service_model(_NAMES[signing_name], "service-2"))
         self.protocol: str = self.model.metadata["protocol"]
-        self.namespace: str = self.model.metadata.get("xmlNamespace") or f"http://ec2.amazonaws.com/doc/{self.model.api_version}/"
+        default = "http://ec2" if signing_name == "ec2" else "https://route53"
+        self.namespace: str = self.model.metadata.get("xmlNamespace") or f"{default}.amazonaws.com/doc/{self.model.api_version}/"
         self._parser = botocore.parsers.create_parser(self.protocol)
 
     @property
     def is_json(self) -> bool:
         return self.protocol == "json"
+
+    @property
+    def is_rest(self) -> bool:
+        return self.protocol == "rest-xml"
 
     def operation(self, action: str) -> botocore.model.OperationModel:
         if action not in self.model.operation_names:
@@ -50,11 +57,20 @@ class Service:
 
     # Requests
 
-    def parameters(self, action: str, text: bytes) -> dict[str, Any]:
-        """The parameters of a call. Raises ApiError."""
+    def addressed(self, method: str, target: str) -> str:
+        """Of a REST service: the action. Raises ApiError."""
+        path = target.partition("?")[0]
+        for action in self.model.operation_names:
+            http = self.model.operation_model(action).http
+            if http["method"] == method and _template(http["requestUri"]).fullmatch(path):
+                return action
+        raise ApiError("UnknownOperationException", f"There is no {method} {path}", 404)
+
+    def parameters(self, action: str, text: bytes, target: str = "/") -> dict[str, Any]:
+        """The parameters of a call; `target` is of a REST service. Raises ApiError."""
         shape = self.operation(action).input_shape
         try:
-            given = self._json(shape, text) if self.is_json else self._form(shape, text)
+            given = self._json(shape, text) if self.is_json else self._rest(action, shape, text, target) if self.is_rest else self._form(shape, text)
             problems = list(_problems(shape, given, "")) if shape else []
         except Refused as problem:
             raise ApiError("SerializationException" if self.is_json else "MalformedQueryString", str(problem)) from None
@@ -63,6 +79,51 @@ class Service:
             code = {"ec2": "MissingParameter" if missing else "InvalidParameterValue", "json": "ValidationException"}.get(self.protocol, "ValidationError")
             raise ApiError(code, f"{len(problems)} validation error{'s' if len(problems) > 1 else ''} detected: " + "; ".join(problems))
         return given
+
+    def _rest(self, action: str, shape: Any, text: bytes, target: str) -> dict[str, Any]:
+        path, _, query = target.partition("?")
+        match = _template(self.operation(action).http["requestUri"]).fullmatch(path)
+        assert match is not None
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
+        where = {"uri": match.groupdict(), "querystring": dict(pairs)}
+        given, known = {}, {"uri": set(), "querystring": set()}  # type: ignore[var-annotated]
+        for key, member in shape.members.items():
+            place = member.serialization.get("location")
+            if place is None:
+                continue
+            name = member.serialization.get("name", key)
+            known[place].add(name)
+            if name in where[place]:
+                given[key] = _scalar(member, where[place][name], key)
+        unknown = where["querystring"].keys() - known["querystring"]
+        if unknown or len(pairs) != len(where["querystring"]):
+            raise Refused(f"unknown or repeated parameters {sorted(unknown)}")
+        if all("location" in member.serialization for member in shape.members.values()):
+            return given
+        try:
+            root = xml.etree.ElementTree.fromstring(text)
+        except xml.etree.ElementTree.ParseError:
+            raise Refused("the body is no XML") from None
+        if root.tag != f"{{{self.namespace}}}{shape.serialization['name']}":
+            raise Refused(f"the root is {root.tag}")
+        return given | self._from_xml(shape, root, "")
+
+    def _from_xml(self, shape: Any, node: Any, path: str) -> Any:
+        below = [(child.tag.removeprefix(f"{{{self.namespace}}}"), child) for child in node]
+        if shape.type_name == "structure":
+            names = {m.serialization.get("name", k): k for k, m in shape.members.items() if "location" not in m.serialization}
+            unknown = {name for name, _ in below} - names.keys()
+            if unknown or len({name for name, _ in below}) != len(below):
+                raise Refused(f"{path or 'the request'} has unknown or repeated members {sorted(unknown)}")
+            return {names[name]: self._from_xml(shape.members[names[name]], child, f"{path}.{name}".strip(".")) for name, child in below}
+        if shape.type_name == "list":
+            inner = shape.member.serialization.get("name", "member")
+            if any(name != inner for name, _ in below):
+                raise Refused(f"{path} is a list, its elements are {inner}")
+            return [self._from_xml(shape.member, child, f"{path}.{n + 1}") for n, (_, child) in enumerate(below)]
+        if below:
+            raise Refused(f"{path} has members instead of a value")
+        return _scalar(shape, node.text or "", path)
 
     def _json(self, shape: Any, text: bytes) -> dict[str, Any]:
         try:
@@ -136,7 +197,9 @@ class Service:
         if self.is_json:
             return "application/x-amz-json-1.1", json.dumps(_to_json(shape, result, action)).encode() if shape else b""
         inner = self._xml_members(shape, result, action) if shape else ""
-        if self.protocol == "ec2":
+        if self.is_rest:
+            text = f'<{action}Response xmlns="{self.namespace}">{inner}</{action}Response>'
+        elif self.protocol == "ec2":
             text = f'<{action}Response xmlns="{self.namespace}"><requestId>{request_id}</requestId>{inner}</{action}Response>'
         else:
             text = (f'<{action}Response xmlns="{self.namespace}"><{action}Result>{inner}</{action}Result>'
@@ -178,6 +241,10 @@ class Service:
             items = (self._xml(shape.member, item, inner_name, where) for item in value)
             return f"<{name}>{''.join(items)}</{name}>" if value else f"<{name}/>"
         return f"<{name}>{escape(_text(shape, value, where))}</{name}>"
+
+
+def _template(uri: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[A-Za-z0-9-]+)", re.escape(uri)))
 
 
 def _plant(tree: dict[str, Any], name: str, value: str) -> None:

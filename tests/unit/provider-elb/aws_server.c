@@ -74,15 +74,17 @@ static void hmac(
 		     digest, NULL) != NULL);
 }
 
-/* "METHOD", path, no query, each signed header, their names, and the digest of the body. */
+/* "METHOD", path, query, which has to be canonical already, each signed header, their names, and the digest of the body. */
 static void canonical_request(
 	const struct aws_request *request, const char *names, char ret_text[TEXT_LEN])
 {
 	char path[512];
 	char digest[2 * DIGEST_LEN + 1];
 	must(sscanf(request->text, "%*s %511s", path) == 1);
-	int len = snprintf(ret_text, TEXT_LEN, "%.*s\n%s\n\n", (int)strcspn(request->text, " "),
-		request->text, path);
+	size_t path_len = strcspn(path, "?");
+	int len = snprintf(ret_text, TEXT_LEN, "%.*s\n%.*s\n%s\n", (int)strcspn(request->text, " "),
+		request->text, (int)path_len, path,
+		path[path_len] == '?' ? path + path_len + 1 : "");
 	for (const char *name = names; *name != '\0'; name += strspn(name, ";")) {
 		char one[128];
 		snprintf(one, sizeof(one), "%.*s", (int)strcspn(name, ";"), name);

@@ -28,6 +28,10 @@ static void xml_errors_of_both_kinds_are_read(void **state)
 		{"<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>Request limit "
 		 "exceeded.</Message></Error></Errors><RequestID>r-29</RequestID></Response>",
 			"RequestLimitExceeded", "Request limit exceeded.", "r-29"},
+		{"<InvalidChangeBatch xmlns=\"https://route53.amazonaws.com/doc/2013-04-01/\">"
+		 "<Messages><Message>Tried to create x</Message><Message>and y</Message></Messages>"
+		 "<RequestId>r-30</RequestId></InvalidChangeBatch>",
+			"InvalidChangeBatch", "Tried to create x", "r-30"},
 		{"<html><body>Bad Gateway</body></html>", NULL, NULL, NULL},
 		{"<R><ResponseMetadata><RequestId>r-1</RequestId></ResponseMetadata></R>", NULL,
 			NULL, "r-1"},

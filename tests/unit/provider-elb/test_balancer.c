@@ -588,7 +588,7 @@ static void rules_that_were_given_up_are_tried_again(void **fixture)
 	run_all(f);
 	status(f, &told);
 	assert_int_equal(told.notices.count, 1);
-	assert_true(str_eq_c(told.notices.items[0].reason, "TooManyRules"));
+	assert_true(str_eq_c(told.notices.items[0].reason, "RuleQuota"));
 	clock_ahead_s += 601;
 	balancer_wake(f->balancer);
 	fake_run(f->calls.loop);

@@ -245,6 +245,24 @@ static void an_outage_lets_one_through_at_a_time(void **state)
 	assert_string_equal(turns, "abcdef");
 }
 
+static void another_place_says_nothing_of_an_outage(void **state)
+{
+	start(1, 1000, 100);
+	join(0, CALL_DNS, RANK_CHANGE, false);
+	turn();
+	done(0, AWS_OUTAGE, "cannot connect");
+	assert_null(call_queue_outage_reason(queue));
+	join(1, CALL_READ, RANK_CHANGE, false);
+	turn();
+	done(1, AWS_OUTAGE, "cannot connect");
+	assert_string_equal(call_queue_outage_reason(queue), "cannot connect");
+	call_queue_retry_now(queue);
+	join(0, CALL_DNS, RANK_CHANGE, false);
+	turn();
+	done(0, AWS_OK, "");
+	assert_string_equal(call_queue_outage_reason(queue), "cannot connect");
+}
+
 static void failures_of_one_entry_are_no_outage(void **state)
 {
 	start(1, 1000, 100);
@@ -275,6 +293,7 @@ int main(void)
 		ROW(a_throttled_class_slows_down_alone),
 		ROW(writes_wait_at_the_gate),
 		ROW(an_outage_lets_one_through_at_a_time),
+		ROW(another_place_says_nothing_of_an_outage),
 		ROW(failures_of_one_entry_are_no_outage),
 	};
 #undef ROW

@@ -147,6 +147,39 @@ static void json_calls_name_their_target(void **state)
 	assert_true(aws_server.requests[1].is_signed);
 }
 
+static void rest_calls_have_a_path_and_a_method(void **state)
+{
+	struct client_request request = {.service = AWS_ROUTE53,
+		.action = "ListResourceRecordSets",
+		.path = STR("2013-04-01/hostedzone/Z1/"
+			    "rrset?identifier=a%2Fb%20c&maxitems=300&name=%5C052.x.&type=A"),
+		.on_done = on_done};
+	start(KEYS_WITH_TOKEN);
+	aws_server_answer("200 OK", "<R><Result><Value>3</Value></Result></R>");
+	client_start(client, &request);
+	run_until(&is_done);
+	assert_int_equal(got.outcome, AWS_OK);
+	assert_string_equal(got.value, "3");
+	assert_true(aws_server.requests[0].is_signed);
+	assert_contains(aws_server.requests[0].text,
+		"GET /2013-04-01/hostedzone/Z1/"
+		"rrset?identifier=a%2Fb%20c&maxitems=300&name=%5C052.x.&type=A HTTP/1.1");
+	assert_null(aws_request_header(0, "Content-Type"));
+	assert_contains(aws_request_header(0, "Authorization"), "/us-east-1/route53/aws4_request");
+	request.path = STR("2013-04-01/hostedzone/Z1/rrset/");
+	request.body = STR("<x/>");
+	request.is_write = true;
+	is_done = false;
+	aws_server_answer("200 OK", "<R/>");
+	client_start(client, &request);
+	run_until(&is_done);
+	assert_int_equal(got.outcome, AWS_OK);
+	assert_true(aws_server.requests[1].is_signed);
+	assert_contains(aws_server.requests[1].text, "POST /2013-04-01/hostedzone/Z1/rrset/ ");
+	assert_string_equal(aws_server.requests[1].body, "<x/>");
+	assert_string_equal(aws_request_header(1, "Content-Type"), "application/xml");
+}
+
 static void every_answer_has_its_outcome(void **state)
 {
 	static const struct {
@@ -340,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(query_calls_are_signed_forms),
 		ROW(json_calls_name_their_target),
+		ROW(rest_calls_have_a_path_and_a_method),
 		ROW(every_answer_has_its_outcome),
 		ROW(a_server_that_is_not_there_is_an_outage),
 		ROW(static_keys_that_are_refused_are_an_outage),

@@ -65,6 +65,42 @@ static void each_partition_has_its_hosts(void **state)
 	}
 }
 
+static void a_global_service_has_one_host_in_a_partition(void **state)
+{
+	static const struct {
+		const char *region;
+		bool use_fips;
+		bool use_dualstack;
+		const char *url;
+		const char *signing_region;
+	} rows[] = {
+		{"eu-central-1", false, false, "https://route53.amazonaws.com/", "us-east-1"},
+		{"eu-central-1", false, true, "https://route53.global.api.aws/", "us-east-1"},
+		{"eu-central-1", true, false, "https://route53-fips.amazonaws.com/", "us-east-1"},
+		{"cn-north-1", false, false, "https://route53.amazonaws.com.cn/", "cn-northwest-1"},
+		{"us-gov-east-1", false, false, "https://route53.us-gov.amazonaws.com/",
+			"us-gov-west-1"},
+		{"us-gov-east-1", true, false, "https://route53.us-gov.amazonaws.com/",
+			"us-gov-west-1"},
+		{"us-gov-east-1", true, true, "https://route53.us-gov.api.aws/", "us-gov-west-1"},
+		{"us-iso-west-1", false, false, "https://route53.c2s.ic.gov/", "us-iso-east-1"},
+		{"us-isob-east-1", false, true, "https://route53.api.aws.scloud/",
+			"us-isob-east-1"},
+		{"eusc-de-east-1", false, true, "https://route53.global.api.amazonwebservices.eu/",
+			"eusc-de-east-1"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct endpoints endpoints;
+		assert_null(endpoints_init(&endpoints, variables(NULL), rows[i].region,
+			rows[i].use_fips, rows[i].use_dualstack));
+		assert_string_equal(endpoints.url[AWS_ROUTE53], rows[i].url);
+		assert_string_equal(
+			endpoints_signing_region(&endpoints, AWS_ROUTE53), rows[i].signing_region);
+		assert_string_equal(endpoints_signing_region(&endpoints, AWS_ELB), rows[i].region);
+		endpoints_fini(&endpoints);
+	}
+}
+
 static void variables_and_profiles_override(void **state)
 {
 	static const char config[] = "[profile a]\nregion = eu-west-1\nservices = s\n"
@@ -160,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_partition_has_its_hosts),
+		cmocka_unit_test(a_global_service_has_one_host_in_a_partition),
 		cmocka_unit_test(variables_and_profiles_override),
 		cmocka_unit_test(what_is_wrong_is_told),
 		cmocka_unit_test(authorities_come_from_a_bundle),

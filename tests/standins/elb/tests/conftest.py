@@ -51,6 +51,10 @@ class Caller:
     def tagging(self) -> Any:
         return self._client("resourcegroupstaggingapi")
 
+    @functools.cached_property
+    def route53(self) -> Any:
+        return self._client("route53")
+
     def balancer(self, name: str = "web", **more: Any) -> dict[str, Any]:
         return self.elb.create_load_balancer(**{"Name": name, "Subnets": self.aws.subnets[:2], **more})["LoadBalancers"][0]
 
