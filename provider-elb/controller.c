@@ -17,7 +17,6 @@ static const double REGION_RETRY_S = 10;
 
 /* Below what an account has: at a rate that is as high as its own, nothing else takes in how unevenly calls arrive. */
 enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 5 };
-
 enum { LIST_SUBNETS, LIST_SECURITY_GROUPS, LIST_INBOUND, LIST_ZONES, LIST_COUNT };
 
 struct controller {
