@@ -13,7 +13,8 @@ MARKS = {
 LONGEST = ("e2e/test_check_provider.py", "watcher/test_sync.py", "e2e/test_faults.py", "e2e/test_matrix.py", "watcher/test_status.py", "e2e/test_sockets.py",
            "watcher/test_watch.py", "e2e/test_proxy_killed.py", "e2e/test_line.py", "e2e/test_sluicectl_offline.py", "e2e/test_proxy_damage.py",
            "e2e/test_proxy_backend_tls.py", "e2e/test_haproxy_changes.py", "e2e/test_demo.py", "e2e/test_provider_faults.py", "watcher/test_services.py",
-           "e2e/test_stop.py", "watcher/test_access.py", "e2e/test_proxy_changes.py", "e2e/test_proxy_classes.py", "e2e/test_clock.py")
+           "e2e/test_stop.py", "watcher/test_access.py", "e2e/test_proxy_changes.py", "e2e/test_proxy_classes.py", "e2e/test_clock.py", "e2e/test_elb_line.py",
+           "e2e/test_provider_elb.py", "e2e/test_elb_dns.py", "e2e/test_elb_worlds.py", "e2e/test_elb_traffic.py")
 
 
 def pytest_configure(config: Any) -> None:

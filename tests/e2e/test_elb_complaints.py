@@ -10,6 +10,8 @@ from lib.elb_bench import ElbBench
 from lib.provider_link import load_balancer, pool, virtual_host
 from lib.wait import wait_for
 
+pytestmark = pytest.mark.plain
+
 WEB = "default/web"
 HOST = "foo.bar.com"
 

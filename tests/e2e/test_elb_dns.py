@@ -11,6 +11,8 @@ from lib.elb_bench import ElbBench
 from lib.provider_link import Object, load_balancer, pool, virtual_host
 from lib.wait import stays, wait_for
 
+pytestmark = pytest.mark.plain
+
 ZONE = "example.com"
 WRITE = "ChangeResourceRecordSets"
 

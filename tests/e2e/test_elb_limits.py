@@ -14,6 +14,8 @@ from lib.provider_link import certificate, load_balancer, virtual_host
 from lib.traffic import Clients
 from lib.wait import wait_for
 
+pytestmark = pytest.mark.plain
+
 HOST = "shop.example.com"
 DB = "default/db"
 

@@ -12,6 +12,8 @@ from lib.provider_link import certificate, load_balancer, virtual_host
 from lib.raw_http import exchange
 from lib.route_table import CASES, bytes_of, expand, title
 
+pytestmark = pytest.mark.plain
+
 # No Ingress is so large that it needs more than these by default: the table has every case in one.
 ROOM = {"quotas": {"rules-per-application-load-balancer": 300}}
 # What comes of a request that HTTP forbids, and which headers are added, is up to AWS. The stand-in knows no methods but the usual ones.

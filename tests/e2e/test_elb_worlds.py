@@ -18,6 +18,8 @@ from lib.elb_traffic import WEB, TrafficBench
 from lib.provider_link import load_balancer, virtual_host
 from standins.elb import conditions
 
+pytestmark = pytest.mark.plain
+
 HOSTS = ["a.test", "b.test", "x.w.test", "y.w.test", "_u.w.test", "*.w.test", "*.test", "", "10.1.2.3", "local", "a-b.c.test"]
 OTHER_HOSTS = ["deep.x.w.test", "w.test", "unknown.org", "A.TEST", "X.w.test", "wxtest", "q.test"]
 STEMS = ["", "/a", "/a/b", "/a/b/c", "/ab", "/b", "/A", "/x.y", "/%2e%2e", "/a%2Fb", "/p*", "/*", "/a*b", "/(a|b)", "/[a]", "/a+", "/^a$", "/a{2}", "/c\\d", "/~u", "/k=v;w",
