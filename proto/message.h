@@ -81,7 +81,7 @@ void message_read_kept(
 /* `record` is one of the *_record structs, key.kind says which. */
 [[nodiscard]] int message_encode_record(
 	const void *record, struct buf *out, struct schema_error *ret_error);
-/* `object` is a load_balancer, virtual_host, pool or certificate, key.kind says which. key.rev is
+/* `object` is one of the structs that begin with an object key; key.kind says which. key.rev is
  * not read: the digest of the object is computed, written into the frame, and stored in *ret_rev.
  */
 [[nodiscard]] int message_encode_object(

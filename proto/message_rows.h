@@ -19,6 +19,24 @@ enum {
 	ANNOTATION_MAX_LEN = 256 * 1024, /* Kubernetes' limit for all annotations of an object */
 	PEM_MAX_LEN = 1024 * 1024,       /* Kubernetes' limit for a Secret */
 	PORT_MAX = 65535,
+	PIECES_MAX = 64,
+	PIECE_MAX_LEN = 2048,
+	PIECE_GROUP_MAX = 9, /* as $1 to $9 are all that people can write */
+	REGEX_MAX_LEN = 2048,
+	CONDITIONS_MAX = 16, /* as Gateway API has them */
+	CONDITION_NAME_MAX_LEN = 256,
+	CONDITION_VALUE_MAX_LEN = 4096,
+	POOLS_MAX = 16, /* likewise */
+	WEIGHT_MAX = 1000 * 1000,
+	CORS_ORIGINS_MAX = 64,
+	CORS_TEXT_MAX_LEN = 4096,
+	NETWORKS_MAX = 1024,
+	REALM_MAX_LEN = 256,
+	RATE_LIMITS_MAX = 4,
+	HEADER_CHANGES_MAX = 64,
+	USER_NAME_MAX_LEN = 256,
+	USER_HASH_MAX_LEN = 256,
+	USERS_MAX = 1000,
 	ITEMS_MAX = 64 * 1024, /* of any list; the frame limit comes first for long ones */
 };
 #define SECONDS_MAX UINT64_C(0xffffffffff)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PROTO_VERSION_MIN 1
-#define PROTO_VERSION_MAX 1
+#define PROTO_VERSION_MAX 2
 
 /* A list member: LIST_OF(struct x) things; things.items[0 .. things.count - 1]. Every list has this
  * layout. */

@@ -8,4 +8,6 @@ const struct schema *const lb_schemas[LB_KIND_COUNT] = {
 	[LB_VIRTUAL_HOST] = &virtual_host_schema,
 	[LB_POOL] = &pool_schema,
 	[LB_CERTIFICATE] = &certificate_schema,
+	[LB_POLICY] = &policy_schema,
+	[LB_USERS] = &users_schema,
 };

@@ -107,7 +107,7 @@ void annotation_copy(
 		annotation_specs[row].size);
 }
 
-const char *annotations_drop(struct annotation_values *values, enum policy policy,
+const char *annotations_drop(struct annotation_values *values, enum policy_bit policy,
 	const struct ingress_record *ingress, struct arena *arena)
 {
 	const char *field = NULL;

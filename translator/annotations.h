@@ -60,7 +60,7 @@ enum policy_index {
 };
 
 /* What is asked for that not every provider supports; see policies.h. */
-enum policy {
+enum policy_bit {
 	POLICY_NONE = 0,
 #define POLICY(name_, ...) POLICY_##name_ = 1 << POLICY_INDEX_##name_,
 #include "translator/annotations.def"
@@ -112,7 +112,7 @@ const char *annotation_field(
 struct annotation_spec {
 	enum annotation_type type;
 	enum annotation_place place;
-	enum policy policy;
+	enum policy_bit policy;
 	size_t offset; /* in struct annotation_values */
 	size_t size;
 	const char *canonical;
@@ -130,7 +130,7 @@ bool annotation_equal(const struct annotation_values *a, const struct annotation
 void annotation_copy(struct annotation_values *to, const struct annotation_values *from,
 	enum annotation_row row);
 /* Takes the values of a policy away. Returns the field of the first of them, for diagnostics; NULL: none was set. */
-const char *annotations_drop(struct annotation_values *values, enum policy policy,
+const char *annotations_drop(struct annotation_values *values, enum policy_bit policy,
 	const struct ingress_record *ingress, struct arena *arena);
 bool annotations_ask_backends(const struct annotation_values *values);
 /* Whether a load balancer would be the same with either. */

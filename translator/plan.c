@@ -222,7 +222,7 @@ static void share(const struct plan_maker *m)
 }
 
 /* What needs TLS to be opened. */
-static void refuse_opened(const struct plan_maker *m, enum policy policy, const char *why)
+static void refuse_opened(const struct plan_maker *m, enum policy_bit policy, const char *why)
 {
 	const char *field = annotations_drop(&m->plan->values, policy, m->ingress, m->arena);
 	if (field != NULL)

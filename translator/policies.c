@@ -33,7 +33,7 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 {
 	bool is_shared = plan->scope == BALANCER_OF_CLASS;
 	for (unsigned i = 0; i < POLICY_COUNT; i++) {
-		enum policy policy = 1U << i;
+		enum policy_bit policy = 1U << i;
 		bool cannot = (context->cannot.policies & policy) != 0 ||
 			      (policies[i].scope == SCOPE_SHARED && !is_shared);
 		if (!cannot && !(policies[i].scope == SCOPE_OWN && is_shared))
