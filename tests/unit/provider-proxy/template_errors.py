@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 CASES = {
-    'a {{#b}}\n': '1: b does not end',
+    'a {{#b}}\n': ': b does not end',
     'a {{/b}}\n': '1: b ends where it is not open',
     '{{#b}}{{#c}}{{/b}}{{/c}}\n': '1: b ends where it is not open',
     '\n{{{a}}}\n': '2: not a tag',
