@@ -141,7 +141,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.config = config};
-	char *problem = rendering_init(&renderer.common, job, &config->local);
+	char *problem = rendering_init(&renderer.common, job, &config->local, NULL);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer);

@@ -116,7 +116,7 @@ void world_init(struct world *world, const uint8_t *data, size_t len)
 		.reader = message_reader_new(),
 		.rest = {(const char *)data, len},
 	};
-	world->routes = routes_new(world->rows, world->notices);
+	world->routes = routes_new(world->rows, world->notices, NULL);
 	arena_init(&world->arena);
 	buf_init(&world->frame, FRAME_LEN_MAX);
 	/* What stands for a cookie and a path that nobody has named. */
