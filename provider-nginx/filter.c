@@ -82,7 +82,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.objects = NULL};
-	char *problem = rendering_init(&renderer.common, job, &config->local);
+	char *problem = rendering_init(&renderer.common, job, &config->local, ROUTES_BY_HOST);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer, config);

@@ -35,6 +35,8 @@ RB_HEAD(balancer_tree, balancer);
 struct routes {
 	struct rows *rows;
 	struct notices *notices;
+	enum routes_form form;
+	bool is_any_dropped; /* the row of a host, in this commit */
 	struct balancer_tree balancers;
 	size_t passthrough_total;
 	struct arena arena;
@@ -144,7 +146,13 @@ static void add_row(struct arena *arena, struct new_rows *new, enum row_table ta
 	*row = (struct new_row){table, key, value};
 }
 
-static void add_rules(struct arena *arena, struct new_rows *new, const struct name *name,
+static bool gets_all(const struct path_entry *entry)
+{
+	return !entry->is_exact && str_eq_c(entry->lookup, "/");
+}
+
+/* Returns the pool of all requests; absent: there are several. */
+static struct str add_rules(struct arena *arena, struct new_rows *new, const struct name *name,
 	struct path_entry *entries, size_t count, bool is_plain)
 {
 	struct path_entry *mine = arena_calloc(arena, count + 1, sizeof(*mine));
@@ -160,6 +168,7 @@ static void add_rules(struct arena *arena, struct new_rows *new, const struct na
 		add_row(arena, new, entry->is_exact ? ROW_WHOLE : ROW_PREFIX,
 			arena_printf(arena, "%s%.*s", name->text, STR_FMT(rest)), entry->pool);
 	}
+	return mine_count == 1 && gets_all(mine) ? mine[0].pool : STR_NONE;
 }
 
 static bool any_tls_only(const struct path_entry *entries, size_t count)
@@ -171,31 +180,29 @@ static bool any_tls_only(const struct path_entry *entries, size_t count)
 	return false;
 }
 
-static void collect_rules(struct routes *routes, struct host *host,
+/* Returns what the row of the host is to lead to. */
+static struct name collect_rules(struct routes *routes, struct host *host,
 	const struct virtual_host *value, struct new_rows *new)
 {
 	struct arena *arena = &routes->arena;
 	struct path_entry *entries;
+	struct name target = host->name;
 	size_t count = read_rules(routes, host, value, &entries);
 	bool has_plain = any_tls_only(entries, count);
-	add_rules(arena, new, &host->name, entries, count, false);
+	struct str pool = add_rules(arena, new, &host->name, entries, count, false);
+	if (!has_plain && pool.p != NULL && routes->form == ROUTES_DIRECT) {
+		memcpy(target.text, pool.p, NAME_LEN);
+		/* Somebody may look it up by the host's name still. */
+		new->count = host->row_count != 0 ? new->count : 0;
+	}
 	if (!has_plain)
-		return;
+		return target;
 	struct str plain_id = arena_printf(arena, "%.*s\nplain", STR_FMT(value->key.id));
 	host->plain = name_of(NAME_HOST, plain_id);
 	add_rules(arena, new, &host->plain, entries, count, true);
 	add_row(arena, new, ROW_WHOLE, arena_printf(arena, "plain:%s", host->name.text),
 		arena_str(arena, name_str(&host->plain)));
-}
-
-static bool is_in(const struct new_rows *new, const struct row *row)
-{
-	for (size_t i = 0; i < new->count; i++) {
-		if (new->items[i].table == row_table(row) &&
-			str_eq(new->items[i].key, row_key(row)))
-			return true;
-	}
-	return false;
+	return target;
 }
 
 static int by_table_and_key(const void *a_, const void *b_)
@@ -210,9 +217,8 @@ static int by_table_and_key(const void *a_, const void *b_)
 static bool contains(const struct new_rows *new, const struct row *row)
 {
 	struct new_row wanted = {.table = row_table(row), .key = row_key(row)};
-	if (new->count < 8)
-		return is_in(new, row);
-	return bsearch(&wanted, new->items, new->count, sizeof(wanted), by_table_and_key) != NULL;
+	return new->count != 0 &&
+	       bsearch(&wanted, new->items, new->count, sizeof(wanted), by_table_and_key) != NULL;
 }
 
 static void replace_rows(struct routes *routes, struct host *host, struct new_rows *new)
@@ -270,11 +276,13 @@ static void drop_key(struct routes *routes, struct host *host)
 	struct str key = str_from(host->key);
 	if (str_eq(rows_wanted(routes->rows, ROW_WHOLE, key), name_str(&host->target)))
 		rows_want(routes->rows, ROW_WHOLE, key, STR_NONE);
+	routes->is_any_dropped = true;
 	free(host->key);
 	host->key = NULL;
 }
 
-static void set_key(struct routes *routes, struct host *host, const struct virtual_host *value)
+static void set_key(struct routes *routes, struct host *host, const struct virtual_host *value,
+	const struct name *target)
 {
 	char *key = host_key(routes, host, value);
 	if (host->key != NULL && (key == NULL || strcmp(key, host->key) != 0))
@@ -286,11 +294,13 @@ static void set_key(struct routes *routes, struct host *host, const struct virtu
 	host->key = key;
 	if (key == NULL)
 		return;
-	host->target = host->name;
-	if (value->passthrough)
-		host->target = name_of(
-			NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
+	host->target = *target;
 	rows_want(routes->rows, ROW_WHOLE, str_from(key), name_str(&host->target));
+}
+
+static struct name passthrough_pool(const struct virtual_host *value)
+{
+	return name_of(NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
 }
 
 static void update_host(struct routes *routes, struct state *state, struct object *object)
@@ -317,10 +327,10 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 		host->load_balancer = load_balancer;
 	}
 	/* Paths first: once a host is found, its rules must be there. */
-	if (!value.passthrough)
-		collect_rules(routes, host, &value, &new);
+	struct name target = value.passthrough ? passthrough_pool(&value)
+					       : collect_rules(routes, host, &value, &new);
 	replace_rows(routes, host, &new);
-	set_key(routes, host, &value);
+	set_key(routes, host, &value, &target);
 }
 
 static void remove_host(struct routes *routes, struct object *object)
@@ -401,10 +411,25 @@ static void update_balancer(
 	drop_if_unused(routes, balancer);
 }
 
+/* A row that leads to the same pool as that of the former owner of the key may have been taken for that. */
+static void keep_keys(struct routes *routes, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count && routes->is_any_dropped; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (object_kind(change->object) != LB_VIRTUAL_HOST || change->type == STATE_REMOVED)
+			continue;
+		const struct host *host = object_user(change->object);
+		if (host->key != NULL)
+			rows_want(routes->rows, ROW_WHOLE, str_from(host->key),
+				name_str(&host->target));
+	}
+}
+
 /* ---- public functions ---- */
 
 void routes_on_commit(struct routes *routes, struct state *state, const struct state_commit *commit)
 {
+	routes->is_any_dropped = false;
 	for (size_t i = 0; i < commit->change_count; i++) {
 		const struct state_change *change = &commit->changes[i];
 		enum lb_kind kind = object_kind(change->object);
@@ -417,6 +442,7 @@ void routes_on_commit(struct routes *routes, struct state *state, const struct s
 			update_balancer(routes, state, change->object, is_removed);
 		arena_reset(&routes->arena);
 	}
+	keep_keys(routes, commit);
 }
 
 size_t routes_passthrough_count(const struct routes *routes, const struct name *load_balancer)
@@ -430,11 +456,12 @@ size_t routes_passthrough_total(const struct routes *routes)
 	return routes->passthrough_total;
 }
 
-struct routes *routes_new(struct rows *rows, struct notices *notices)
+struct routes *routes_new(struct rows *rows, struct notices *notices, enum routes_form form)
 {
 	struct routes *routes = xcalloc(1, sizeof(*routes));
 	routes->rows = rows;
 	routes->notices = notices;
+	routes->form = form;
 	RB_INIT(&routes->balancers);
 	arena_init(&routes->arena);
 	return routes;
