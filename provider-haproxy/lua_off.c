@@ -8,23 +8,23 @@
 /* HAProxy puts name, number and servers into each object, the objects into tables, and the tables into `core`: all of them are dropped there. Lua has
  * to be kept from looking for garbage meanwhile, which would take longer than making it. */
 #define OBJECTS_OFF                                                              \
-	"if ... ~= 'policies' then\n"                                             \
-	"\tlocal unused = {proxies = true, frontends = true, backends = true}\n"  \
-	"\tlocal proxy = debug.getregistry().Proxy\n"                             \
-	"\tcollectgarbage('stop')\n"                                              \
-	"\tif proxy then\n"                                                       \
-	"\t\tproxy.__newindex = function() end\n"                                 \
-	"\tend\n"                                                                 \
-	"\tsetmetatable(core, {__newindex = function(core, name, value)\n"        \
-	"\t\tif not unused[name] then\n"                                          \
-	"\t\t\trawset(core, name, value)\n"                                       \
-	"\t\t\treturn\n"                                                          \
-	"\t\tend\n"                                                               \
-	"\t\tfor key in pairs(value) do\n"                                        \
-	"\t\t\tvalue[key] = nil\n"                                                \
-	"\t\tend\n"                                                               \
-	"\t\tcollectgarbage()\n"                                                  \
-	"\tend})\n"                                                               \
+	"if ... ~= 'policies' then\n"                                            \
+	"\tlocal unused = {proxies = true, frontends = true, backends = true}\n" \
+	"\tlocal proxy = debug.getregistry().Proxy\n"                            \
+	"\tcollectgarbage('stop')\n"                                             \
+	"\tif proxy then\n"                                                      \
+	"\t\tproxy.__newindex = function() end\n"                                \
+	"\tend\n"                                                                \
+	"\tsetmetatable(core, {__newindex = function(core, name, value)\n"       \
+	"\t\tif not unused[name] then\n"                                         \
+	"\t\t\trawset(core, name, value)\n"                                      \
+	"\t\t\treturn\n"                                                         \
+	"\t\tend\n"                                                              \
+	"\t\tfor key in pairs(value) do\n"                                       \
+	"\t\t\tvalue[key] = nil\n"                                               \
+	"\t\tend\n"                                                              \
+	"\t\tcollectgarbage()\n"                                                 \
+	"\tend})\n"                                                              \
 	"end\n"
 
 static const char script[] =

@@ -52,10 +52,10 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_DRAW_BOUND:
-		return template_printf(&view->text, "%u", POLICIES_DRAW_FIELD + 2 * view->draw);
+		return template_printf(&view->text, "%u", POLICIES_BOUND_FIELD + 2 * view->draw);
 	case HAPROXY_CFG_VALUE_DRAW_POOL:
 		return template_printf(
-			&view->text, "%u", POLICIES_DRAW_FIELD + 1 + 2 * view->draw);
+			&view->text, "%u", POLICIES_BOUND_FIELD + 1 + 2 * view->draw);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
 		return template_printf(&view->text, "%u", input->hard_stop_after_s);
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:

@@ -11,6 +11,11 @@
 #include "provider-proxy/row_set.h"
 #include "proto/model.h"
 
+enum routes_form {
+	ROUTES_BY_HOST, /* each host has a name */
+	ROUTES_DIRECT,
+};
+
 /* One rule of a route. Texts live during the call. */
 struct route_rule {
 	const struct path_rule *rule; /* as it was sent */
@@ -33,6 +38,7 @@ struct route {
 
 struct route_writer {
 	void *ctx;
+	struct str_list words; /* of the capability `policies`: what it writes */
 	/* Adds the rows of a route. NULL, or why it cannot be: then it has added none, and its rules are closed. */
 	const char *(*write_route)(void *ctx, const struct route *route, struct row_draft *draft);
 	/* Adds the rows of a policy, of which `name` is the name, and may say in *ret_problem what is left out of it. False: it protects by what cannot be
