@@ -6,7 +6,7 @@ import collections
 import contextlib
 import json
 import socket
-from typing import Any
+from typing import Any, Callable
 
 from .answer import Answer
 from .backend import Backend
@@ -112,7 +112,8 @@ def check_seen(wanted: dict[str, Any], seen: dict[str, Any], words: dict[str, st
     check_headers("request at the backend", wanted.get("sees", {}), joined(seen["headers"]), words)
 
 
-def check_answer(wanted: dict[str, Any], answer: Answer, world: World, words: dict[str, str]) -> None:
+def check_answer(wanted: dict[str, Any], answer: Answer, seen_by: Callable[[str], dict[str, Any]], words: dict[str, str]) -> None:
+    """`seen_by`: what the backend of a pool has seen last."""
     statuses = wanted.get("status", 200)
     assert answer.status in (statuses if isinstance(statuses, list) else [statuses]), f"{answer.status} {answer.headers} {answer.body[:300]!r}"
     assert answer.headers.get("x-backend") == wanted.get("pool"), "another one has answered"
@@ -120,7 +121,7 @@ def check_answer(wanted: dict[str, Any], answer: Answer, world: World, words: di
     if "body" in wanted:
         assert answer.body == meant(wanted["body"], words).encode("latin-1")
     if "pool" in wanted:
-        check_seen(wanted, json.loads(world.pods[wanted["pool"]].last_answer), words)
+        check_seen(wanted, seen_by(wanted["pool"]), words)
 
 
 def check_counts(wanted: dict[str, Any], answers: list[Answer]) -> None:
@@ -131,16 +132,21 @@ def check_counts(wanted: dict[str, Any], answers: list[Answer]) -> None:
         assert least <= got[key] <= most, got
 
 
+def wanted_of(row: dict[str, Any], name: str) -> dict[str, Any]:
+    """With what differs at that proxy."""
+    return {**row["wanted"], **{key: value for key, value in row.get(name, {}).items() if key != "why"}}
+
+
 def run(row: dict[str, Any], name: str, world: World) -> None:
     request = row["request"]
     address, port = world.ends_of(request)
     source = request.get("from", CLIENT)
     words = {"{client}": source, "{port}": str(port), "{https}": str(world.proxy.https)}
-    wanted = {**row["wanted"], **{key: value for key, value in row.get(name, {}).items() if key != "why"}}
+    wanted = wanted_of(row, name)
     answers = [exchange(address, port, bytes_of(request, words), tls=request.get("tls", False), sni=request.get("sni"),
                         source=None if ":" in source else source) for _ in range(row.get("n", 1))]
     if "counts" in wanted:
         check_counts(wanted, answers)
-    else:
-        for answer in answers:
-            check_answer(wanted, answer, world, words)
+        return
+    for answer in answers:
+        check_answer(wanted, answer, lambda pool: json.loads(world.pods[pool].last_answer), words)
