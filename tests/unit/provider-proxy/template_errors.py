@@ -22,7 +22,7 @@ CASES = {
     'a "b\n': '1: double quotes are open',
     '"{{#b}}"{{/b}}\n': '1: b opens or closes double quotes',
     'a\\{{b}}\n': '1: a backslash before b',
-    '{{a}}{{#a}}{{/a}}\n': '1: both value and block: a',
+    '{{a}}{{#a}}{{/a}}\n': ': both value and block: a',
     'a\rb\n': 'a control character',
 }
 
