@@ -42,6 +42,20 @@ static struct str cors_text(struct arena *arena, const struct cors *cors)
 		STR_FMT(exposed), STR_FMT(age));
 }
 
+static struct str limits_text(struct arena *arena, const struct rate_limits *limits)
+{
+	struct str text = STR("");
+	if (limits == NULL)
+		return STR("||");
+	for (size_t i = 0; i < limits->requests.count; i++) {
+		const struct rate_limit *limit = &limits->requests.items[i];
+		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64, STR_FMT(text),
+			i != 0 ? "&" : "", limit->requests, limit->interval_s, limit->burst);
+	}
+	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64, STR_FMT(text), limits->concurrent,
+		limits->status != 0 ? limits->status : 429);
+}
+
 static bool changes_request(const struct policy *policy)
 {
 	return policy->rewrite.count != 0 || policy->request_headers.count != 0;
@@ -51,12 +65,15 @@ static struct str flags_of(
 	struct arena *arena, const struct policy *policy, const struct cors *cors)
 {
 	const struct source_access *access = policy->source_access;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s", policy->https_redirect != 0 ? "s" : "",
+	const struct rate_limits *limits = policy->rate_limits;
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s", policy->https_redirect != 0 ? "s" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",
 		access != NULL && access->deny.count != 0 ? "d" : "",
 		access != NULL && access->allow.count != 0 ? "a" : "",
+		limits != NULL && limits->requests.count != 0 ? "r" : "",
+		limits != NULL && limits->concurrent != 0 ? "n" : "",
 		changes_request(policy) ? "q" : "");
 }
 
@@ -72,9 +89,10 @@ static struct str policy_text(
 	struct str path = policies_pieces(arena, policy->rewrite.items, policy->rewrite.count);
 	struct str changes = policies_changes(
 		arena, policy->request_headers.items, policy->request_headers.count);
-	return arena_printf(arena, "%.*s||%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s", STR_FMT(flags),
-		policy->https_redirect, STR_FMT(port), STR_FMT(hsts), STR_FMT(shared),
-		STR_FMT(path), STR_FMT(changes));
+	struct str limits = limits_text(arena, policy->rate_limits);
+	return arena_printf(arena, "%.*s||%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s",
+		STR_FMT(flags), policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
+		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits));
 }
 
 /* ---- its lists ---- */
@@ -130,9 +148,7 @@ static void add_origins(struct list *list, const struct cors *cors)
 /* What of it HAProxy cannot do, though it protects; NULL: nothing. */
 static const char *missing_guard(const struct policy *policy)
 {
-	return policy->rate_limits != NULL  ? "rate limits"
-	       : policy->basic_auth != NULL ? "passwords"
-					    : NULL;
+	return policy->basic_auth != NULL ? "passwords" : NULL;
 }
 
 static const char *missing_comfort(const struct policy *policy)
@@ -169,6 +185,8 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	row_draft_add(draft, ROW_RULE, name_str(name), text);
 	if (cors != NULL)
 		add_origins(&list, cors);
+	if (policy->rate_limits != NULL)
+		add_networks(&list, "exempt", &policy->rate_limits->exempt);
 	if (access != NULL) {
 		add_networks(&list, "deny", &access->deny);
 		add_networks(&list, "allow", &access->allow);
@@ -210,7 +228,7 @@ static struct str redirect_text(struct arena *arena, const struct redirect *redi
 static struct str rule_text(struct arena *arena, const struct route_rule *item)
 {
 	const struct path_rule *rule = item->rule;
-	bool has_rest = !item->is_exact && str_is_empty(rule->regex);
+	bool has_rest = rule->match == PATH_PREFIX && str_is_empty(rule->regex);
 	const char *policy = item->policy.text[0] != 0 ? item->policy.text : "none";
 	struct str skip = has_rest ? arena_printf(arena, "%zu", item->path.len) : STR("");
 	struct str text = STR_NONE;
@@ -235,20 +253,36 @@ static struct str rule_text(struct arena *arena, const struct route_rule *item)
 	return arena_printf(arena, "%s|%c|%.*s|%.*s", policy, letter, STR_FMT(skip), STR_FMT(text));
 }
 
-static bool has_conditions(const struct route_rule *item)
+/* Whether it may not match, although its path was found. */
+static bool depends(const struct route_rule *item)
 {
-	return item->rule->conditions.count != 0;
+	return item->has_to_match || item->rule->conditions.count != 0;
+}
+
+static struct str conditions_text(struct arena *arena, const struct route_rule *item)
+{
+	const struct path_rule *rule = item->rule;
+	struct str rest =
+		policies_conditions(arena, rule->conditions.items, rule->conditions.count);
+	bool is_regex = !str_is_empty(rule->regex);
+	if (!item->has_to_match)
+		return rest;
+	struct str path = policies_encode(arena, is_regex ? rule->regex : item->path);
+	return arena_printf(arena, "p%c;%.*s%s%.*s",
+		is_regex         ? 'r'
+		: item->is_exact ? 'e'
+				 : 'b',
+		STR_FMT(path), rest.len != 0 ? "&" : "", STR_FMT(rest));
 }
 
 static struct str route_text(struct arena *arena, const struct route *route)
 {
-	if (route->count == 1 && !has_conditions(&route->rules[0]))
+	if (route->count == 1 && !depends(&route->rules[0]))
 		return rule_text(arena, &route->rules[0]);
 	struct str text = STR("none|c");
 	for (size_t i = 0; i < route->count && text.len <= POLICIES_TEXT_LEN_MAX; i++) {
 		const struct route_rule *item = &route->rules[i];
-		struct str conditions = policies_conditions(
-			arena, item->rule->conditions.items, item->rule->conditions.count);
+		struct str conditions = conditions_text(arena, item);
 		struct str way = policies_encode(arena, rule_text(arena, item));
 		text = arena_printf(
 			arena, "%.*s|%.*s|%.*s", STR_FMT(text), STR_FMT(conditions), STR_FMT(way));
@@ -258,10 +292,8 @@ static struct str route_text(struct arena *arena, const struct route *route)
 
 static const char *write_route(void *ctx, const struct route *route, struct row_draft *draft)
 {
-	for (size_t i = 0; i < route->count; i++) {
-		if (!str_is_empty(route->rules[i].rule->regex))
-			return "HAProxy cannot do regular expressions for paths";
-	}
+	if (route->is_decoded)
+		return "HAProxy cannot compare decoded paths";
 	struct str text = route_text(draft->arena, route);
 	if (text.len > POLICIES_TEXT_LEN_MAX)
 		return "what it says is too long for HAProxy";
@@ -282,8 +314,8 @@ bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str poo
 }
 
 static struct str words[] = {STR("conditions"), STR("cors"), STR("fixed-answer"), STR("hsts"),
-	STR("https-redirect"), STR("redirect"), STR("request-headers"), STR("rewrite"),
-	STR("source-access"), STR("weights")};
+	STR("https-redirect"), STR("rate-limit"), STR("redirect"), STR("regex"),
+	STR("request-headers"), STR("rewrite"), STR("source-access"), STR("weights")};
 
 const struct route_writer policies_writer = {
 	.words = {words, sizeof(words) / sizeof(words[0])},

@@ -5,10 +5,11 @@
  *
  *   key                            value
  *   <route>                        what its requests are led to, see below
- *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes
+ *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status
  *   cors:<policy>:<origin>/        1, for each allowed origin
  *   deny:<policy>:<4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
  *   allow:<policy>:<4 or 6><digits> 1, likewise for those that are let in
+ *   exempt:<policy>:...            1, likewise for those that are not counted
  *
  * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
  *
@@ -22,8 +23,8 @@
  *   none|c|CONDITIONS|ROUTE|CONDITIONS|ROUTE...   the first whose conditions hold; ROUTE is one of the above, percent-encoded; at last none|d
  *
  * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
- * listed are, q the request is changed. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
- * exclamation marks: the letter of a value, and its text. So do changes, between ampersands: the letter of the action, name, semicolon, pieces.
+ * listed are, r rate limits, n limits of concurrent requests, q the request is changed. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
+ * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces.
  */
 #pragma once
 

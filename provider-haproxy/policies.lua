@@ -49,7 +49,7 @@ local function cookie_of(txn, name)
 	local lines = txn.http:req_get_headers()["cookie"]
 	for i = 0, lines and #lines or -1 do
 		for pair in lines[i]:gmatch("[^;]+") do
-			local key, value = pair:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
+			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
 			if key == name then
 				return value
 			end
@@ -60,9 +60,24 @@ end
 
 -- ---- conditions ----
 
--- Whether the regular expression is found: its place is marked, which changes the text.
+-- Steps of a search, as PCRE2 counts them.
+local step_limit = 100000
+
+-- The text with the group that was found between two marks; HAProxy has no other way to search for what is not in its configuration.
+local function marked(txn, value, regex, group)
+	local found = txn.c:regsub(value, "(*LIMIT_MATCH=" .. step_limit .. ")" .. regex, "\1\\" .. group .. "\1", "")
+	return found or error("a text is too long to be searched")
+end
+
+-- What was too much for it has not even found the end.
 local function is_found(txn, value, regex)
-	return txn.c:regsub(value, regex, "\1\\0", "") ~= value
+	if marked(txn, value, regex, 0) ~= value then
+		return true
+	end
+	if marked(txn, value, "(?:" .. regex .. ")|\\z", 0) == value then
+		error("a search took too many steps")
+	end
+	return false
 end
 
 local subjects = {
@@ -75,6 +90,9 @@ local subjects = {
 		return value and decode((value:gsub("+", " ")))
 	end,
 	c = cookie_of,
+	p = function(txn)
+		return txn.f:path()
+	end,
 }
 
 local function holds(txn, condition)
@@ -86,6 +104,9 @@ local function holds(txn, condition)
 	wanted = decode(wanted)
 	if match == "r" then
 		return is_found(txn, value, wanted)
+	end
+	if match == "b" then
+		return value == wanted or value:sub(1, #wanted + 1) == wanted .. "/"
 	end
 	return value == wanted
 end
@@ -100,15 +121,20 @@ local function all_hold(txn, conditions)
 end
 
 -- Of the alternatives of a route, the first whose conditions hold takes its place.
-local function choose(txn)
+local function find(txn)
 	local fields = split(txn:get_var("txn.r"), "|")
 	for i = 3, #fields - 1, 2 do
 		if all_hold(txn, fields[i]) then
-			txn:set_var("txn.r", decode(fields[i + 1]))
-			return
+			txn:set_var("txn.re", decode(fields[i]:match("^pr;([^&]*)") or ""))
+			return decode(fields[i + 1])
 		end
 	end
-	txn:set_var("txn.r", "none|d")
+	return "none|d"
+end
+
+local function choose(txn)
+	local is_good, found = pcall(find, txn)
+	txn:set_var("txn.r", is_good and found or "none|e")
 end
 
 -- ---- texts made of pieces ----
@@ -155,6 +181,10 @@ local values = {
 	x = header_of,
 	k = cookie_of,
 	g = argument_of,
+	n = function(txn, group)
+		local regex = txn:get_var("txn.re")
+		return regex and regex ~= "" and marked(txn, txn.f:path(), regex, group):match("\1(.*)\1")
+	end,
 }
 
 -- What has control characters is left out.
@@ -170,8 +200,9 @@ function value_of(txn, pieces)
 	return table.concat(parts)
 end
 
+-- Without the variable there was an error.
 local function locate(txn)
-	txn:set_var("txn.l", value_of(txn, txn:get_var("txn.l")))
+	txn:set_var("txn.l", value_of(txn, split(txn:get_var("txn.r"), "|")[5]))
 end
 
 -- ---- changes of the request ----
@@ -212,14 +243,57 @@ local function change(txn)
 	if path then
 		txn.http:req_set_path(path)
 	end
+	txn:set_var("txn.done", true)
+end
+
+-- ---- rate limits ----
+
+-- Until when the requests of an address would run out, if no more came, by policy, limit and address; what has not been asked for since as
+-- many others were is in the older table, and then forgotten.
+local bucket_limit = 50000
+local buckets = {}
+local older = {}
+local bucket_count = 0
+
+local function remember(key, full_until)
+	if not buckets[key] then
+		bucket_count = bucket_count + 1
+	end
+	buckets[key] = full_until
+	if bucket_count >= bucket_limit then
+		older = buckets
+		buckets = {}
+		bucket_count = 0
+	end
+end
+
+-- Leaky buckets: a request adds a step, `burst` and one of them fit.
+local function limit_rate(txn)
+	local clock = core.now()
+	local now = clock.sec + clock.usec / 1000000
+	local limits = split(split(txn:get_var("txn.g"), "|")[13], "&")
+	local key = txn:get_var("txn.y") .. txn:get_var("txn.a")
+	local full = {}
+	for i, limit in ipairs(limits) do
+		local requests, interval, burst = limit:match("^(%d+);(%d+);(%d+)$")
+		local step = interval / requests
+		local one = i .. key
+		local at = buckets[one] or older[one] or now
+		full[i] = {one, math.max(at, now) + step}
+		if full[i][2] - now > (burst + 1) * step + step / 1000000 then
+			txn:set_var("txn.limited", "yes")
+			return
+		end
+	end
+	for _, one in ipairs(full) do
+		remember(one[1], one[2])
+	end
+	txn:set_var("txn.limited", "no")
 end
 
 -- ---- answers of rules ----
 
-local function answer(applet)
-	local fields = split(applet:get_var("txn.r"), "|")
-	local status = tonumber(fields[4])
-	local text = decode(fields[5])
+local function send(applet, status, text)
 	applet:set_status(status)
 	if status ~= 204 and status ~= 205 and status ~= 304 then
 		applet:add_header("content-type", "text/plain")
@@ -231,13 +305,25 @@ local function answer(applet)
 	end
 end
 
--- 0 is the state that all threads share, where one would wait for the other.
-if core.thread ~= 0 then
+local function answer(applet)
+	local fields = split(applet:get_var("txn.r"), "|")
+	send(applet, tonumber(fields[4]), decode(fields[5]))
+end
+
+local function refuse(applet)
+	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
+end
+
+-- 0 is the state that all threads share, where one waits for the other: only for what they have to know of each other.
+if core.thread == 0 then
+	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
+else
 	core.register_action("sluice_choose", {"http-req"}, choose)
 	core.register_action("sluice_locate", {"http-req"}, locate)
 	core.register_action("sluice_change", {"http-req"}, change)
 	core.register_service("sluice_answer", "http", answer)
-	core.register_init(function()
-		collectgarbage("restart")
-	end)
+	core.register_service("sluice_refuse", "http", refuse)
 end
+core.register_init(function()
+	collectgarbage("restart")
+end)

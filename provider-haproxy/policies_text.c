@@ -12,7 +12,7 @@ static char value_letter(enum request_value value)
 	case REQUEST_TEXT:
 		return 't';
 	case REQUEST_GROUP:
-		return '0';
+		return 'n';
 	case REQUEST_SCHEME:
 		return 's';
 	case REQUEST_HOST:
@@ -124,7 +124,9 @@ struct str policies_pieces(struct arena *arena, const struct piece *pieces, size
 {
 	struct str text = STR_NONE;
 	for (size_t i = 0; i < count; i++) {
-		struct str one = policies_encode(arena, pieces[i].text);
+		struct str one = pieces[i].value == REQUEST_GROUP
+					 ? arena_printf(arena, "%u", (unsigned)pieces[i].group)
+					 : policies_encode(arena, pieces[i].text);
 		text = joined(arena, text, "!",
 			arena_printf(arena, "%c%.*s", value_letter(pieces[i].value), STR_FMT(one)));
 	}
