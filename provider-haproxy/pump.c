@@ -55,9 +55,10 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	/* It does not look at default-server. */
+	/* It does not look at default-server, and before 3.0 not at HAProxy's own defaults: no idle connection would be kept. */
 	SEND(engine, WHAT_ADD_SERVER,
-		"add server %s/%s %s%s%s:%u weight %u pool-purge-delay %ds pool-low-conn %d%s%s",
+		"add server %s/%s %s%s%s:%u weight %u pool-max-conn -1 pool-purge-delay %ds "
+		"pool-low-conn %d%s%s",
 		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
 		server->port, server->weight, RENDER_IDLE_LOOK_S, RENDER_IDLE_COUNT, sort->server,
 		slot->words != NULL ? slot->words : "");
