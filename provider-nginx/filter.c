@@ -82,7 +82,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.objects = NULL};
-	char *problem = rendering_init(&renderer.common, job, &config->local);
+	char *problem = rendering_init(&renderer.common, job, &config->local, ROUTES_BY_HOST, NULL);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer, config);
@@ -92,10 +92,15 @@ static char *render(const struct filter_job *job, const void *ctx)
 	return problem;
 }
 
+static struct capabilities *capabilities(void)
+{
+	return local_capabilities(NULL);
+}
+
 const struct provider_filter nginx_filter = {
 	.name = "nginx",
 	.software = "sluice-provider-nginx " SLUICE_VERSION,
-	.capabilities = local_capabilities,
+	.capabilities = capabilities,
 	.prepare = rendering_prepare,
 	.render = render,
 };

@@ -4,5 +4,7 @@
 
 #include "proto/model.h"
 
-/* Static. */
-struct capabilities *local_capabilities(void);
+struct route_writer;
+
+/* With what the writer, which may be NULL, can do. Static: there is one provider in a process. */
+struct capabilities *local_capabilities(const struct route_writer *writer);

@@ -258,7 +258,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = local_capabilities(),
+		.capabilities = local_capabilities(config->writer),
 		.ops = &ops,
 		.ctx = local,
 	};
@@ -358,7 +358,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	/* Before the sandbox, because OpenSSL reads its configuration file. */
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
-	local->routes = routes_new(local->rows, local->notices);
+	local->routes = routes_new(local->rows, local->notices, config->routes, config->writer);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);
