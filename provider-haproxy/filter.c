@@ -155,7 +155,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 const struct provider_filter haproxy_filter = {
 	.name = "haproxy",
 	.software = "sluice-provider-haproxy " SLUICE_VERSION,
-	.capabilities = local_capabilities,
+	.capabilities = haproxy_capabilities,
 	.prepare = rendering_prepare,
 	.render = render,
 };
