@@ -6,16 +6,21 @@ local _M = {}
 
 local find, sub, gsub, byte, format, lower, concat = string.find, string.sub, string.gsub, string.byte, string.format, string.lower, table.concat
 
+-- In a path a percent sign that was decoded is none that encodes anything.
+local function again(asked, value, is_path)
+	return value and is_path and asked.is_decoded and gsub(value, "%%", "%%25") or value
+end
+
 local takers = {
 	text = function(text) return function() return text end end,
-	group = function(number) return function(asked) return asked.groups[number] end end,
+	group = function(number) return function(asked, is_path) return again(asked, asked.groups[number], is_path) end end,
 	scheme = function() return function(asked) return asked.view.is_tls and "https" or "http" end end,
 	host = function() return function(asked) return asked.name end end,
 	host_header = function() return function(asked) return asked.header end end,
 	port = function() return function(asked) return tostring(asked.port) end end,
 	method = function() return function() return ngx.var.request_method end end,
 	path = function() return function(asked) return asked.path end end,
-	path_rest = function() return function(asked) return asked.rest end end,
+	path_rest = function() return function(asked, is_path) return again(asked, asked.rest, is_path) end end,
 	query = function() return function(asked) return sub(asked_of.arguments(asked), 2) end end,
 	arguments = function() return asked_of.arguments end,
 	target = function() return asked_of.target end,
@@ -45,16 +50,16 @@ local function taker_of(piece)
 	return takers[word](argument or "")
 end
 
--- A function of list[from..]: what becomes of it for a request.
+-- A function of list[from..]: what becomes of it for a request, as a header or a location, or, if the second argument is true, before to_path().
 function _M.new(list, from)
 	local parts = {}
 	for i = from, #list do
 		parts[#parts + 1] = taker_of(list[i])
 	end
-	return function(asked)
+	return function(asked, is_path)
 		local values = {}
 		for i = 1, #parts do
-			local value = parts[i](asked) or ""
+			local value = parts[i](asked, is_path) or ""
 			values[i] = find(value, "[%z\1-\31\127]") and "" or value
 		end
 		return concat(values)

@@ -165,6 +165,11 @@ local function add_header(name, value)
 	ngx.req.set_header(name, values)
 end
 
+-- nginx takes a header without a value away; a blank is none of a value.
+local function or_blank(value)
+	return value ~= "" and value or " "
+end
+
 local function change_request(asked, changes)
 	local values = {}
 	for i = 1, #changes do
@@ -177,9 +182,9 @@ local function change_request(asked, changes)
 		elseif change.action == "remove" then
 			ngx.req.clear_header(change.name)
 		elseif change.action == "set" then
-			ngx.req.set_header(change.name, values[i])
+			ngx.req.set_header(change.name, or_blank(values[i]))
 		else
-			add_header(change.name, values[i])
+			add_header(change.name, or_blank(values[i]))
 		end
 	end
 end
@@ -188,7 +193,7 @@ local function prepare_request(asked, policy)
 	if policy.needs_headers then
 		asked_of.headers(asked)
 	end
-	local target = policy.rewrite and pieces.to_path(policy.rewrite(asked)) .. asked_of.arguments(asked)
+	local target = policy.rewrite and pieces.to_path(policy.rewrite(asked, true)) .. asked_of.arguments(asked)
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
