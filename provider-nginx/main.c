@@ -31,6 +31,7 @@
 #include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
+#include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trust_files.h"
@@ -488,6 +489,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
 		.folder_mode = folders_mode(),
+		.writer = &rule_text_writer,
 		.ops = &local_ops,
 	};
 	config_fill(&config, &self.options);
