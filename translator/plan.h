@@ -20,6 +20,7 @@
 #include "translator/annotations.h"
 #include "translator/class.h"
 #include "translator/class_listeners.h"
+#include "translator/route_settings.h"
 #include "translator/rules.h"
 
 enum balancer_scope {
@@ -44,7 +45,8 @@ struct plan_context {
 	uint64_t http_port; /* of the load balancer that classes share */
 	uint64_t https_port;
 	const struct class_table *classes; /* NULL: none is known */
-	bool is_released;                  /* a Service whose load balancer has been removed */
+	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
+	bool is_released;        /* a Service whose load balancer has been removed */
 };
 
 /* Prefixes of the id of a class's load balancer, before the name of the class: for the one that classes share, which is named after our own
@@ -54,6 +56,9 @@ struct plan_context {
 
 /* The prefix of the names of virtual hosts whose TLS is passed through. */
 #define PLAN_PASSTHROUGH "passthrough/"
+
+/* Behind the id of users, if the keys of their Secret are the names. */
+#define PLAN_USERS_OF_KEYS ":keys"
 
 struct plan_host {
 	struct str host; /* lower case; empty: any */
@@ -96,6 +101,7 @@ struct plan {
 	uint64_t created;
 	struct str named_class; /* spec.ingressClassName */
 	bool is_unnamed;        /* names no class in any way */
+	bool is_nginx;          /* read by the dialect of ingress-nginx */
 	bool is_ours;           /* otherwise the rest is empty */
 	struct str class_name;
 	enum balancer_scope scope;
@@ -115,6 +121,9 @@ struct plan {
 	struct str_list source_ranges; /* of its ports */
 	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
+	struct route_settings route;
+	struct str policy; /* id of its policy; empty: it has none */
+	struct str users;  /* id of those of its policy; empty: none */
 };
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,

@@ -19,9 +19,17 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* Which annotation asked for a word, for messages. */
+struct route_asked {
+	unsigned word; /* one bit of enum policy_bit */
+	const char *
+		field; /* NULL: nobody, the dialect does it by itself; such as "metadata.annotations[sluice.io/redirect]" */
+};
+
 struct route_settings {
-	unsigned
-		needs; /* bits of enum policy_bit: words that a provider must have for what is asked for here */
+	/* Words that a provider must have for what is asked for here: dialect_ask() adds to both. */
+	unsigned needs; /* bits of enum policy_bit */
+	LIST_OF(struct route_asked) asked;
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */
 	struct str
@@ -32,5 +40,12 @@ struct route_settings {
 	const struct canary_settings *canary; /* NULL: its rules are its own */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
 	bool is_decoded; /* paths are compared decoded */
-	bool is_closed;  /* a guard has a value that cannot be used: all of its rules answer 503 */
+	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
+	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */
+	struct str_list aliases;         /* more names of its first host; checked */
+	bool has_www_redirect; /* its hosts with "www." before them, or without, lead to them */
+	/* The path of a rule that ends in a slash is where requests for the same without it are sent to: to the origin, or to a path where there is none. */
+	bool has_slash_redirects;
+	LIST_OF(struct piece) slash_origin;
+	bool is_closed; /* a guard has a value that cannot be used: all of its rules answer 503 */
 };
