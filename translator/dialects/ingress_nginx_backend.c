@@ -52,9 +52,8 @@ static void read_protocol(const struct backend_reader *r)
 	}
 	if (wish->protocol != BACKEND_UNSET)
 		return;
-	nginx_values_refuse(r->v, row, r->teller,
+	nginx_values_close(r->v, row, r->teller,
 		"FastCGI is not spoken; put a web server before the application");
-	r->v->is_closed = true;
 }
 
 /* ---- TLS ---- */

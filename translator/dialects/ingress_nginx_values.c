@@ -215,26 +215,38 @@ static const char *field_of(const struct nginx_teller *t, struct str key)
 	return arena_printf(t->arena, "metadata.annotations[%.*s]", STR_FMT(key)).p;
 }
 
-static const char *consequence(enum nginx_bad bad)
+/* Takes the value away. */
+static void tell_bad(struct nginx_value *value, const struct nginx_teller *t, bool closes,
+	const char *format, va_list args)
 {
-	return bad == NGINX_CLOSES ? "requests are answered with 503 until it is corrected"
-				   : "it is left out";
+	char text[512];
+	vsnprintf(text, sizeof(text), format, args);
+	value->is_set = false;
+	diag_add(t->diags, t->self, "InvalidAnnotation", field_of(t, value->key),
+		"%s cannot be used, and %s: %s", diag_quote(t->arena, value->text),
+		closes ? "requests are answered with 503 until it is corrected" : "is left out",
+		text);
 }
 
 void nginx_values_refuse(struct nginx_values *values, enum nginx_row row,
 	const struct nginx_teller *t, const char *format, ...)
 {
-	struct nginx_value *value = &values->items[row];
-	char text[512];
+	bool closes = nginx_specs[row].bad == NGINX_CLOSES;
 	va_list args;
+	values->is_closed |= closes;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	tell_bad(&values->items[row], t, closes, format, args);
 	va_end(args);
-	value->is_set = false;
-	values->is_closed |= nginx_specs[row].bad == NGINX_CLOSES;
-	diag_add(t->diags, t->self, "InvalidAnnotation", field_of(t, value->key),
-		"%s cannot be used, and %s: %s", diag_quote(t->arena, value->text),
-		consequence(nginx_specs[row].bad), text);
+}
+
+void nginx_values_close(struct nginx_values *values, enum nginx_row row,
+	const struct nginx_teller *t, const char *format, ...)
+{
+	va_list args;
+	values->is_closed = true;
+	va_start(args, format);
+	tell_bad(&values->items[row], t, true, format, args);
+	va_end(args);
 }
 
 static int compare_names(const void *left, const void *right)

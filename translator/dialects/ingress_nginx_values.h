@@ -89,6 +89,9 @@ void nginx_values_read(const struct ingress_record *ingress, struct str prefix,
 /* Tells of a value that looks as it must, but cannot be used; what follows from that is by its row. */
 [[gnu::format(printf, 4, 5)]] void nginx_values_refuse(struct nginx_values *values,
 	enum nginx_row row, const struct nginx_teller *teller, const char *format, ...);
+/* Likewise, but its rules are closed, for something else would be served otherwise. */
+[[gnu::format(printf, 4, 5)]] void nginx_values_close(struct nginx_values *values,
+	enum nginx_row row, const struct nginx_teller *teller, const char *format, ...);
 /* Tells how the annotation differs from what it was: for those that do not work identically with one of the proxies. */
 void nginx_values_tell_verdicts(
 	const struct ingress_record *ingress, struct str prefix, const struct nginx_teller *teller);
