@@ -19,6 +19,17 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* What all claims of paths of an Ingress have in common. */
+struct claim_route {
+	struct str policy;                    /* id; empty: none */
+	const struct redirect *redirect;      /* NULL: none */
+	const struct fixed_answer *answer;    /* likewise */
+	const struct canary_settings *canary; /* NULL: the claims are its own */
+	bool is_regex;                        /* paths are regular expressions */
+	bool is_decoded;
+	bool is_closed;
+};
+
 /* Which annotation asked for a word, for messages. */
 struct route_asked {
 	unsigned word;     /* one bit of enum policy_bit */

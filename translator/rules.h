@@ -13,6 +13,7 @@
 #pragma once
 
 #include "translator/diag.h"
+#include "translator/route_settings.h"
 
 enum {
 	RULES_MAX = 16 * 1024, /* of one virtual host */
@@ -22,10 +23,8 @@ enum {
 struct path_claim {
 	struct str path;
 	enum path_type type;
-	struct str pool;                   /* empty: it has one of the next two */
-	const struct redirect *redirect;   /* NULL: none */
-	const struct fixed_answer *answer; /* likewise */
-	struct str policy;                 /* empty: none */
+	struct str pool;                 /* empty: its route answers without one */
+	const struct claim_route *route; /* NULL: there is nothing to it but the pool */
 	bool tls_only;
 	bool is_implied; /* the default backend, for what no path of the host takes */
 	size_t position; /* in the Ingress, from 0: for order and messages */
