@@ -276,6 +276,14 @@ static void read_annotations(struct plan_maker *m)
 	ingress_nginx_read_values(m->nginx, &teller, &plan->values);
 }
 
+/* A canary is served where the Ingress is that it takes a share of. */
+static void forget_listeners(struct annotation_values *values)
+{
+	values->http_port = 0;
+	values->https_port = 0;
+	values->allow_http = SWITCH_UNSET;
+}
+
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags)
 {
@@ -298,11 +306,14 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 	policies_refuse(ingress, context, arena, ret_plan, diags);
 	read_passthrough(&m);
 	plan_read_route(&m);
+	if (ret_plan->route.canary != NULL)
+		forget_listeners(&ret_plan->values);
 	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&
 				ret_plan->values.allow_http == SWITCH_OFF;
 	if (!ret_plan->is_passthrough || !context->cannot.tls_passthrough)
 		plan_read_rules(&m);
-	read_tls(&m);
+	if (ret_plan->route.canary == NULL)
+		read_tls(&m);
 	keep_own_checks(&m);
 	if (ret_plan->scope == BALANCER_OF_CLASS)
 		share(&m);

@@ -122,8 +122,9 @@ struct plan {
 	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
 	struct route_settings route;
-	struct str policy; /* id of its policy; empty: it has none */
-	struct str users;  /* id of those of its policy; empty: none */
+	const struct claim_route *claim_route; /* NULL: there is nothing to do but to serve */
+	struct str policy;                     /* id of its policy; empty: it has none */
+	struct str users;                      /* id of those of its policy; empty: none */
 };
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,

@@ -19,6 +19,18 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* What all claims of paths of an Ingress have in common. */
+struct claim_route {
+	struct str policy;                    /* id; empty: none */
+	const struct redirect *redirect;      /* NULL: none */
+	const struct fixed_answer *answer;    /* likewise */
+	const struct canary_settings *canary; /* NULL: the claims are its own */
+	bool is_regex;                        /* paths are regular expressions */
+	bool keeps_root;                      /* see route_settings */
+	bool is_decoded;
+	bool is_closed;
+};
+
 /* Which annotation asked for a word, for messages. */
 struct route_asked {
 	unsigned word; /* one bit of enum policy_bit */
@@ -39,6 +51,8 @@ struct route_settings {
 	const struct fixed_answer *answer;    /* likewise */
 	const struct canary_settings *canary; /* NULL: its rules are its own */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
+	/* The rewrite ends with group 9, which is all that follows "/" for the path "/" and empty for others: so they are rewritten to "/", and it is not. */
+	bool keeps_root;
 	bool is_decoded; /* paths are compared decoded */
 	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
 	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */

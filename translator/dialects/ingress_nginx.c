@@ -2,6 +2,7 @@
 #include "translator/dialects/ingress_nginx.h"
 
 #include "translator/dialects/ingress_nginx_parts.h"
+#include "translator/regexes.h"
 
 enum {
 	HSTS_MAX_AGE_S = 31536000,
@@ -314,7 +315,14 @@ static void read_canary_header(const struct nginx_reader *r, struct canary_setti
 	canary->header_value = nginx_text(r, NGINX_ROW_canary_by_header_value);
 	if (canary->header_value.len == 0)
 		canary->header_regex = nginx_text(r, NGINX_ROW_canary_by_header_pattern);
-	if (!pieces_is_token(canary->header)) {
+	const char *problem = canary->header_regex.len != 0
+				      ? regex_check(canary->header_regex, r->d->arena)
+				      : NULL;
+	if (problem != NULL) {
+		nginx_values_refuse(
+			r->v, NGINX_ROW_canary_by_header_pattern, &r->teller, "%s", problem);
+		canary->header = canary->header_regex = STR("");
+	} else if (!pieces_is_token(canary->header)) {
 		nginx_values_refuse(r->v, NGINX_ROW_canary_by_header, &r->teller,
 			"the name of a header is expected");
 		canary->header = canary->header_value = canary->header_regex = STR("");

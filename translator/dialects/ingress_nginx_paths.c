@@ -5,7 +5,7 @@
 #include "translator/hosts.h"
 #include "translator/paths.h"
 
-enum { ALIASES_MAX = 64 };
+enum { ALIASES_MAX = 16 };
 
 /* ---- rewrites ---- */
 
@@ -19,6 +19,17 @@ static bool changes_paths(const struct ingress_record *ingress, struct str targe
 			changes |= !str_eq(path_normal(rule->paths.items[k].path), target);
 	}
 	return changes;
+}
+
+static bool has_root(const struct ingress_record *ingress)
+{
+	bool found = false;
+	for (size_t i = 0; i < ingress->rules.count; i++) {
+		const struct ingress_rule *rule = &ingress->rules.items[i];
+		for (size_t k = 0; k < rule->paths.count; k++)
+			found |= str_eq_c(path_normal(rule->paths.items[k].path), "/");
+	}
+	return found;
 }
 
 static bool is_url(struct str text)
@@ -40,6 +51,9 @@ static void read_rewrite(const struct nginx_reader *r)
 		pieces_add_value(&pieces, r->d->arena, REQUEST_ARGUMENTS, STR_NONE);
 		problem = pieces.problem;
 	}
+	route->keeps_root = problem == NULL && str_eq_c(target, "/") && has_root(r->d->ingress);
+	if (route->keeps_root)
+		pieces_add_group(&pieces, r->d->arena, 9);
 	if (problem != NULL) {
 		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
 		return;
@@ -104,7 +118,7 @@ static void add_alias(const struct nginx_reader *r, struct str name)
 			      : name.len == 0                 ? "it is empty"
 							      : host_check(host, &match);
 	if (problem == NULL && aliases->count == ALIASES_MAX)
-		problem = "there are more than 64 names";
+		problem = "there are more than 16 names";
 	if (problem != NULL) {
 		diag_add(r->d->diags, &r->d->self, "InvalidAnnotation",
 			dialect_field(r->d, r->v->items[NGINX_ROW_server_alias].key),
