@@ -91,8 +91,9 @@ static bool same_claim(const struct path_claim *a, const struct path_claim *b)
 {
 	return str_eq(a->path, b->path) && a->type == b->type && str_eq(a->pool, b->pool) &&
 	       a->is_implied == b->is_implied && a->extra == b->extra &&
-	       a->is_other_name == b->is_other_name && a->tls_only == b->tls_only &&
-	       a->position == b->position && a->rule == b->rule && same_route(a->route, b->route);
+	       a->is_other_name == b->is_other_name && a->is_greater_first == b->is_greater_first &&
+	       a->tls_only == b->tls_only && a->position == b->position && a->rule == b->rule &&
+	       same_route(a->route, b->route);
 }
 
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,

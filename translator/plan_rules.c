@@ -147,6 +147,7 @@ static struct path_claim claim_of(const struct plan_maker *m, size_t rule, size_
 		.created = m->plan->created,
 		.tls_only = m->plan->is_tls_only,
 		.route = m->plan->claim_route,
+		.is_greater_first = m->plan->is_nginx,
 		.rule = rule,
 		.position = position};
 }

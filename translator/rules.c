@@ -31,8 +31,13 @@ static int compare_ages(const struct path_claim *a, const struct path_claim *b)
 {
 	int order = compare_numbers(a->created, b->created);
 	if (order == 0)
-		order = str_cmp(a->ingress->namespace, b->ingress->namespace);
-	return order != 0 ? order : str_cmp(a->ingress->name, b->ingress->name);
+		order = (int)a->is_greater_first - (int)b->is_greater_first;
+	if (order != 0)
+		return order;
+	order = str_cmp(a->ingress->namespace, b->ingress->namespace);
+	if (order == 0)
+		order = str_cmp(a->ingress->name, b->ingress->name);
+	return a->is_greater_first ? -order : order;
 }
 
 static int compare_owners(const struct path_claim *a, const struct path_claim *b)

@@ -216,8 +216,8 @@ static const char *field_of(const struct nginx_teller *t, struct str key)
 }
 
 /* Takes the value away. */
-static void tell_bad(struct nginx_value *value, const struct nginx_teller *t, bool closes,
-	const char *format, va_list args)
+[[gnu::format(printf, 4, 0)]] static void tell_bad(struct nginx_value *value,
+	const struct nginx_teller *t, bool closes, const char *format, va_list args)
 {
 	char text[512];
 	vsnprintf(text, sizeof(text), format, args);
