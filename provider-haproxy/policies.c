@@ -312,12 +312,7 @@ bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str poo
 	return false;
 }
 
-static struct str words[] = {STR("conditions"), STR("cors"), STR("decoded-paths"),
-	STR("fixed-answer"), STR("hsts"), STR("https-redirect"), STR("rate-limit"), STR("redirect"),
-	STR("regex"), STR("request-headers"), STR("rewrite"), STR("source-access"), STR("weights")};
-
 const struct route_writer policies_writer = {
-	.words = {words, sizeof(words) / sizeof(words[0])},
 	.write_route = write_route,
 	.write_policy = write_policy,
 };
