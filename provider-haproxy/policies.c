@@ -259,7 +259,8 @@ static bool depends(const struct route_rule *item)
 	return item->has_to_match || item->rule->conditions.count != 0;
 }
 
-static struct str conditions_text(struct arena *arena, const struct route_rule *item)
+static struct str conditions_text(
+	struct arena *arena, const struct route_rule *item, bool is_decoded)
 {
 	const struct path_rule *rule = item->rule;
 	struct str rest =
@@ -268,7 +269,7 @@ static struct str conditions_text(struct arena *arena, const struct route_rule *
 	if (!item->has_to_match)
 		return rest;
 	struct str path = policies_encode(arena, is_regex ? rule->regex : item->path);
-	return arena_printf(arena, "p%c;%.*s%s%.*s",
+	return arena_printf(arena, "%c%c;%.*s%s%.*s", is_decoded ? 'd' : 'p',
 		is_regex         ? 'r'
 		: item->is_exact ? 'e'
 				 : 'b',
@@ -282,7 +283,7 @@ static struct str route_text(struct arena *arena, const struct route *route)
 	struct str text = STR("none|c");
 	for (size_t i = 0; i < route->count && text.len <= POLICIES_TEXT_LEN_MAX; i++) {
 		const struct route_rule *item = &route->rules[i];
-		struct str conditions = conditions_text(arena, item);
+		struct str conditions = conditions_text(arena, item, route->is_decoded);
 		struct str way = policies_encode(arena, rule_text(arena, item));
 		text = arena_printf(
 			arena, "%.*s|%.*s|%.*s", STR_FMT(text), STR_FMT(conditions), STR_FMT(way));
@@ -292,8 +293,6 @@ static struct str route_text(struct arena *arena, const struct route *route)
 
 static const char *write_route(void *ctx, const struct route *route, struct row_draft *draft)
 {
-	if (route->is_decoded)
-		return "HAProxy cannot compare decoded paths";
 	struct str text = route_text(draft->arena, route);
 	if (text.len > POLICIES_TEXT_LEN_MAX)
 		return "what it says is too long for HAProxy";
@@ -313,12 +312,7 @@ bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str poo
 	return false;
 }
 
-static struct str words[] = {STR("conditions"), STR("cors"), STR("fixed-answer"), STR("hsts"),
-	STR("https-redirect"), STR("rate-limit"), STR("redirect"), STR("regex"),
-	STR("request-headers"), STR("rewrite"), STR("source-access"), STR("weights")};
-
 const struct route_writer policies_writer = {
-	.words = {words, sizeof(words) / sizeof(words[0])},
 	.write_route = write_route,
 	.write_policy = write_policy,
 };

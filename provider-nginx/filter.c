@@ -94,15 +94,10 @@ static char *render(const struct filter_job *job, const void *ctx)
 	return problem;
 }
 
-static struct capabilities *capabilities(void)
-{
-	return local_capabilities(&rule_text_writer);
-}
-
 const struct provider_filter nginx_filter = {
 	.name = "nginx",
 	.software = "sluice-provider-nginx " SLUICE_VERSION,
-	.capabilities = capabilities,
+	.capabilities = nginx_capabilities,
 	.prepare = rendering_prepare,
 	.render = render,
 };

@@ -22,6 +22,7 @@
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/proxy.h"
+#include "provider-proxy/capabilities.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
@@ -489,6 +490,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
 		.folder_mode = folders_mode(),
+		.capabilities = nginx_capabilities(),
 		.writer = &rule_text_writer,
 		.ops = &local_ops,
 	};

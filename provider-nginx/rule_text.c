@@ -290,16 +290,7 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	return !tree.is_full;
 }
 
-static struct str words[] = {STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
-	STR("redirect"), STR("fixed-answer"), STR("body-limit"), STR("cors"), STR("https-redirect"),
-	STR("hsts"), STR("rate-limit"), STR("source-access"), STR("basic-auth"), STR("rewrite"),
-	STR("request-headers"), STR("response-headers"), STR("timeouts")};
-
-const struct route_writer rule_text_writer = {
-	.words = {words, sizeof(words) / sizeof(words[0])},
-	.write_route = write_route,
-	.write_policy = write_policy,
-};
+const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
 
 /* ---- users ---- */
 
