@@ -202,7 +202,11 @@ static void on_sent(void *ctx, const struct control_answer *answer)
 	}
 	note_answer(feed);
 	feed->state = FEED_IDLE;
-	if (answer->status == 200) {
+	/* Another state than the batch's base is its own when its first answer was lost, and it was sent once more. */
+	bool is_taken = answer->status == 200 ||
+			(answer->status == 409 && answer->serial == feed->head.serial &&
+				answer->serial != feed->head.base);
+	if (is_taken) {
 		settle_batch(feed);
 	} else if (answer->status == 507) {
 		log_event(&EV_DICTIONARY_FULL, LOG_INT("bytes", answer->capacity));
