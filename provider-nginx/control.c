@@ -242,12 +242,17 @@ static void take_answer(struct control *control)
 		fail(control, "the answer cannot be read");
 		return;
 	}
+	bool is_sent = control->sent == strlen(control->head) + control->body.len;
 	/* What follows may use the connection again. */
 	char body[ANSWER_LEN_MAX];
 	memcpy(body, text.p + head_len, body_len);
 	buf_clear(&control->in);
 	control->is_kept = true;
-	want(control, EV_READ);
+	/* An answer before its request is complete, as when that is too long: what is left of it would begin the next one. */
+	if (!is_sent)
+		hang_up(control);
+	else
+		want(control, EV_READ);
 	finish_answered(control, status, (struct str){body, body_len});
 }
 

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/must.h"
 #include "common/unix_socket.h"
+#include "common/xalloc.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/journal.h"
 
@@ -31,7 +32,8 @@ static struct nginx {
 	uint64_t serial;
 	unsigned connections;
 	unsigned requests;
-	bool ends_once; /* the next request gets no answer: its connection ends */
+	bool answers_early; /* having read nothing but the head */
+	bool ends_once;     /* the next request gets no answer: its connection ends */
 } nginx;
 
 static struct control_answer answered;
@@ -68,6 +70,11 @@ static void take_request(struct str text)
 		return;
 	size_t body_len = strtoul(length + 16, NULL, 10);
 	struct str body = str_skip(text, (size_t)(end - text.p) + 4);
+	if (nginx.answers_early) {
+		ev_io_stop(nginx.loop, &nginx.reading);
+		answer();
+		return;
+	}
 	if (body.len < body_len)
 		return;
 	nginx.requests++;
@@ -103,6 +110,7 @@ static void on_accepting(struct ev_loop *loop, ev_io *watcher, int events)
 	nginx.connections++;
 	if (ev_is_active(&nginx.reading))
 		hang_up();
+	buf_clear(&nginx.in);
 	ev_io_set(&nginx.reading, fd, EV_READ);
 	ev_io_start(loop, &nginx.reading);
 }
@@ -186,6 +194,24 @@ static void test_heads(void **state)
 			got != 0 || (status == cases[i].status && body_len == cases[i].body_len &&
 					    head_len <= text.len));
 	}
+}
+
+/* An answer that comes before its request is complete: the rest must not be taken for the next request. */
+static void test_early_answer(void **state)
+{
+	struct control *control = control_new(nginx.loop, nginx.socket);
+	struct str batch = {xcalloc(1, BATCH_LEN_MAX), BATCH_LEN_MAX};
+	(void)state;
+	nginx.answers_early = true;
+	control_send(control, batch, on_done, NULL);
+	wait_answers(1);
+	nginx.answers_early = false;
+	control_ask(control, on_done, NULL);
+	wait_answers(2);
+	assert_int_equal(answered.status, 200);
+	assert_int_equal(nginx.connections, 2);
+	control_free(control);
+	free((char *)(uintptr_t)batch.p);
 }
 
 static void test_endless_head(void **state)
@@ -432,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_endless_head),
 		cmocka_unit_test_setup_teardown(test_connection_is_kept, start_nginx, stop_nginx),
 		cmocka_unit_test_setup_teardown(test_connection_ends, start_nginx, stop_nginx),
+		cmocka_unit_test_setup_teardown(test_early_answer, start_nginx, stop_nginx),
 		cmocka_unit_test_setup_teardown(test_nobody_there, start_nginx, stop_nginx),
 		cmocka_unit_test_setup_teardown(
 			test_file_has_what_nginx_has, start_nginx, stop_nginx),
