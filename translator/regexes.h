@@ -7,7 +7,12 @@
 
 #include "common/arena.h"
 
-enum { REGEX_LEN_MAX = 2048, REGEX_GROUPS_MAX = 32, REGEX_NEST_MAX = 32, REGEX_STEPS_MAX = 100 * 1000 };
+enum {
+	REGEX_LEN_MAX = 2048,
+	REGEX_GROUPS_MAX = 32,
+	REGEX_NEST_MAX = 32,
+	REGEX_STEPS_MAX = 100 * 1000
+};
 
 /* NULL, or why it cannot be used. */
 const char *regex_check(struct str text, struct arena *arena);
