@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/engine.h"
 
+#include "provider-proxy/capabilities.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/binds.h"
@@ -215,6 +216,7 @@ struct engine *engine_new(
 		.routes = ROUTES_DIRECT,
 		.writer = &policies_writer,
 		.folder_mode = 0700,
+		.capabilities = haproxy_capabilities(),
 		.ops = &ops,
 		.ctx = engine,
 	};

@@ -154,15 +154,10 @@ static char *render(const struct filter_job *job, const void *ctx)
 	return NULL;
 }
 
-static struct capabilities *capabilities(void)
-{
-	return local_capabilities(&policies_writer);
-}
-
 const struct provider_filter haproxy_filter = {
 	.name = "haproxy",
 	.software = "sluice-provider-haproxy " SLUICE_VERSION,
-	.capabilities = capabilities,
+	.capabilities = haproxy_capabilities,
 	.prepare = rendering_prepare,
 	.render = render,
 };

@@ -93,11 +93,14 @@ local subjects = {
 	p = function(txn)
 		return txn.f:path()
 	end,
+	d = function(txn, _, match)
+		return match == "r" and decode(txn:get_var("txn.p")) or txn:get_var("txn.p")
+	end,
 }
 
 local function holds(txn, condition)
 	local subject, match, name, wanted = condition:match("^(%a)(%a)([^;]*);(.*)$")
-	local value = subjects[subject](txn, decode(name))
+	local value = subjects[subject](txn, decode(name), match)
 	if not value or match == "p" then
 		return value ~= nil
 	end
@@ -125,7 +128,7 @@ local function find(txn)
 	local fields = split(txn:get_var("txn.r"), "|")
 	for i = 3, #fields - 1, 2 do
 		if all_hold(txn, fields[i]) then
-			txn:set_var("txn.re", decode(fields[i]:match("^pr;([^&]*)") or ""))
+			txn:set_var("txn.re", decode(fields[i]:match("^[pd]r;([^&]*)") or ""))
 			return decode(fields[i + 1])
 		end
 	end
@@ -135,6 +138,44 @@ end
 local function choose(txn)
 	local is_good, found = pcall(find, txn)
 	txn:set_var("txn.r", is_good and found or "none|e")
+end
+
+-- ---- decoded paths ----
+
+-- The path without empty elements and those of dots; nil: it leads above the root.
+local function resolve(path)
+	local kept = {}
+	for element in path:gmatch("[^/]+") do
+		if element == ".." then
+			if #kept == 0 then
+				return nil
+			end
+			kept[#kept] = nil
+		elseif element ~= "." then
+			kept[#kept + 1] = element
+		end
+	end
+	local last = path:match("[^/]*$")
+	local has_slash = #kept ~= 0 and (last == "" or last == "." or last == "..")
+	return "/" .. table.concat(kept, "/") .. (has_slash and "/" or "")
+end
+
+-- As it stands in keys of rows.
+local function decode_path(txn)
+	local path = resolve(decode(txn.f:path()))
+	if path then
+		txn:set_var("txn.p", (path:gsub("[%c%% \127]", function(byte)
+			return string.format("%%%02X", byte:byte())
+		end)))
+	end
+end
+
+-- What rules were compared with, and whether it was decoded.
+local function compared(txn)
+	if (txn:get_var("txn.k") or ""):sub(1, 1) == "e" then
+		return decode(txn:get_var("txn.p")), true
+	end
+	return txn.f:path() or "", false
 end
 
 -- ---- texts made of pieces ----
@@ -163,7 +204,7 @@ local values = {
 	end,
 	r = function(txn)
 		local skipped = tonumber(split(txn:get_var("txn.r"), "|")[3])
-		return skipped and (txn.f:path() or ""):sub(skipped + 1)
+		return skipped and compared(txn):sub(skipped + 1)
 	end,
 	q = function(txn)
 		return txn.f:query()
@@ -183,18 +224,19 @@ local values = {
 	g = argument_of,
 	n = function(txn, group)
 		local regex = txn:get_var("txn.re")
-		return regex and regex ~= "" and marked(txn, txn.f:path(), regex, group):match("\1(.*)\1")
+		return regex and regex ~= "" and marked(txn, (compared(txn)), regex, group):match("\1(.*)\1")
 	end,
 }
 
 -- What has control characters is left out.
-function value_of(txn, pieces)
+function value_of(txn, pieces, encode)
 	local parts = {}
 	for _, piece in ipairs(split(pieces, "!")) do
-		local make = values[piece:sub(1, 1)]
+		local letter = piece:sub(1, 1)
+		local make = values[letter]
 		local value = make and make(txn, decode(piece:sub(2))) or ""
 		if not value:find("[%c\127]") then
-			parts[#parts + 1] = value
+			parts[#parts + 1] = encode and encode(txn, letter, value) or value
 		end
 	end
 	return table.concat(parts)
@@ -207,12 +249,13 @@ end
 
 -- ---- changes of the request ----
 
--- Bytes that a path cannot have (RFC 3986, section 3.3).
-local function encode_path(path)
-	path = path:gsub("[^%w%-._~!$&'()*+,;=:@/%%]", function(byte)
+-- Bytes that a path cannot have (RFC 3986, section 3.3), and percent signs of what was decoded.
+local function encode(txn, letter, value)
+	local _, is_decoded = compared(txn)
+	local others = is_decoded and (letter == "r" or letter == "n") and "" or "%%"
+	return (value:gsub("[^%w%-._~!$&'()*+,;=:@/" .. others .. "]", function(byte)
 		return string.format("%%%02X", byte:byte())
-	end)
-	return path:sub(1, 1) == "/" and path or "/" .. path
+	end))
 end
 
 local changes = {
@@ -230,7 +273,7 @@ local changes = {
 local function change(txn)
 	local fields = split(txn:get_var("txn.g"), "|")
 	local made = {}
-	local path = fields[11] ~= "" and encode_path(value_of(txn, fields[11]))
+	local path = fields[11] ~= "" and value_of(txn, fields[11], encode)
 	for i, text in ipairs(split(fields[12], "&")) do
 		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
 		if action then
@@ -241,7 +284,7 @@ local function change(txn)
 		one[1](txn, one[2], one[3])
 	end
 	if path then
-		txn.http:req_set_path(path)
+		txn.http:req_set_path(path:sub(1, 1) == "/" and path or "/" .. path)
 	end
 	txn:set_var("txn.done", true)
 end
@@ -319,6 +362,7 @@ if core.thread == 0 then
 	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
 else
 	core.register_action("sluice_choose", {"http-req"}, choose)
+	core.register_action("sluice_decode", {"http-req"}, decode_path)
 	core.register_action("sluice_locate", {"http-req"}, locate)
 	core.register_action("sluice_change", {"http-req"}, change)
 	core.register_service("sluice_answer", "http", answer)

@@ -298,9 +298,12 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 	if (name_is_one(NAME_ROUTE, value))
 		return is_missing(engine, ROW_RULE, value);
 	/* See routes.h. */
-	return name_is_one(NAME_HOST, value) &&
-	       is_missing(
-		       engine, ROW_PREFIX, arena_printf(&engine->arena, "%.*s/", STR_FMT(value)));
+	bool is_decoded = name_is_one(NAME_DECODED_HOST, value);
+	struct str rest = str_skip(value, 1);
+	return (is_decoded || name_is_one(NAME_HOST, value)) &&
+	       is_missing(engine, ROW_PREFIX,
+		       arena_printf(&engine->arena, "%c%.*s/",
+			       is_decoded ? NAME_DECODED_PATHS : NAME_HOST, STR_FMT(rest)));
 }
 
 static void send_row(struct engine *engine, struct row *row)

@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/capabilities.h"
 
-#include "common/must.h"
-#include "provider-proxy/route_writer.h"
+static struct str protocols[] = {STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
+static struct str features[] = {STR("source-ranges"), STR("applied")};
 
-enum { COMMON_COUNT = 3, POLICIES_MAX = 24 };
-
-struct capabilities *local_capabilities(const struct route_writer *writer)
+struct capabilities *nginx_capabilities(void)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[POLICIES_MAX] = {
-		STR("stickiness"), STR("health-check"), STR("backend-tls")};
-	static struct str features[] = {STR("source-ranges"), STR("applied")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
+		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
+		STR("redirect"), STR("fixed-answer"), STR("body-limit"), STR("cors"),
+		STR("https-redirect"), STR("hsts"), STR("rate-limit"), STR("source-access"),
+		STR("basic-auth"), STR("rewrite"), STR("request-headers"), STR("response-headers"),
+		STR("timeouts")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_MERGED,
 		.protocols = {protocols, 4},
-		.policies = {policies, COMMON_COUNT},
+		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 		.features = {features, 2},
 	};
-	struct str_list words = writer != NULL ? writer->words : (struct str_list){0};
-	must(words.count <= POLICIES_MAX - COMMON_COUNT);
-	capabilities.policies.count = COMMON_COUNT + words.count;
-	for (size_t i = 0; i < words.count; i++)
-		policies[COMMON_COUNT + i] = words.items[i];
+	return &capabilities;
+}
+
+struct capabilities *haproxy_capabilities(void)
+{
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
+		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
+		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
+		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
+		STR("request-headers")};
+	static struct capabilities capabilities = {
+		.grouping = GROUPING_MERGED,
+		.protocols = {protocols, 4},
+		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
+		.features = {features, 2},
+	};
 	return &capabilities;
 }

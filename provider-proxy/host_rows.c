@@ -248,23 +248,33 @@ static bool any_regex(const struct virtual_host *value)
 	return false;
 }
 
+/* So that whoever looks up a path as it was sent finds none. */
+static struct name name_in_keys(const struct host_job *job, struct name name)
+{
+	if (job->value->decoded && job->form == ROUTES_DIRECT)
+		name.text[0] = NAME_DECODED_PATHS;
+	return name;
+}
+
 void host_rows_collect(struct host_job *job)
 {
 	struct arena *arena = job->arena;
 	struct path_entry *entries;
 	size_t count = read_rules(job, &entries);
 	bool has_plain = any_tls_only(entries, count);
+	bool is_direct = !has_plain && job->form == ROUTES_DIRECT && !job->value->decoded;
 	struct making making = {.job = job,
-		.name = job->name,
+		.name = name_in_keys(job, job->name),
 		.has_regex = any_regex(job->value),
-		.is_direct = !has_plain && job->form == ROUTES_DIRECT};
+		.is_direct = is_direct};
 	job->target = job->name;
 	add_rules(&making, entries, count, false);
 	if (!has_plain)
 		return;
-	making.name = name_of(
+	struct name plain = name_of(
 		job->name.text[0], arena_printf(arena, "%.*s\nplain", STR_FMT(job->value->key.id)));
+	making.name = name_in_keys(job, plain);
 	add_rules(&making, entries, count, true);
 	row_draft_add(&job->draft, ROW_WHOLE, arena_printf(arena, "plain:%s", job->name.text),
-		arena_str(arena, name_str(&making.name)));
+		arena_str(arena, name_str(&plain)));
 }

@@ -3,7 +3,6 @@
 
 #include "common/xalloc.h"
 #include "provider-proxy/confine.h"
-#include "provider-proxy/capabilities.h"
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/metrics.h"
@@ -258,7 +257,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = local_capabilities(config->writer),
+		.capabilities = config->capabilities,
 		.ops = &ops,
 		.ctx = local,
 	};

@@ -38,7 +38,6 @@ struct route {
 
 struct route_writer {
 	void *ctx;
-	struct str_list words; /* of the capability `policies`: what it writes */
 	/* Adds the rows of a route. NULL, or why it cannot be: then it has added none, and its rules are closed. */
 	const char *(*write_route)(void *ctx, const struct route *route, struct row_draft *draft);
 	/* Adds the rows of a policy, of which `name` is the name, and may say in *ret_problem what is left out of it. False: it protects by what cannot be

@@ -26,7 +26,7 @@
  * Of a host `d...` the paths in keys are decoded and resolved as the protocol says, with blanks, control bytes and `%` (as %25) encoded again; so has
  * the path to be that is looked up.
  *
- * With ROUTES_DIRECT a host whose only rules are for `/`, for plain HTTP and TLS alike, has its pool or route in place of its name: one row instead of two,
+ * With ROUTES_DIRECT keys of paths of a host `d...` begin with `e...` instead, so that nobody finds one who has not looked at the path. And a host whose only rules are for `/`, for plain HTTP and TLS alike, has its pool or route in place of its name: one row instead of two,
  * and one look-up instead of three or four. If it had more rules before, the row of `/` stays as long as the host does, and whoever sets rows lets that
  * of a host wait for its row of `/`: so no request meets a host without rules while it changes from one to the other.
  *
