@@ -141,7 +141,9 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 {
 	struct schema_error error = {""};
 	uint64_t rev = 0;
-	if (!object_is_wanted(engine->secrets, node))
+	bool is_left =
+		(node->kind == NODE_POLICY || node->kind == NODE_USERS) && !node_has_users(node);
+	if (is_left || !object_is_wanted(engine->secrets, node))
 		return false;
 	const void *object = object_build(&engine->objects, node, NULL);
 	if (node->kind == NODE_POOL)
@@ -212,6 +214,9 @@ bool inspect_find(
 	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER) {
 		struct balancer_node *balancer = graph_find_balancer(&engine->graph, key);
 		node = balancer != NULL ? &balancer->node : NULL;
+	} else if (list->lb_kind == LB_USERS) {
+		struct users_node *users = graph_find_users(&engine->graph, key);
+		node = users != NULL ? &users->node : NULL;
 	} else if (list->what == INSPECT_RECORDS || list->lb_kind == LB_CERTIFICATE) {
 		struct record *record = graph_find(&engine->graph,
 			list->what == INSPECT_RECORDS ? record_node_kind(list->record_kind)
