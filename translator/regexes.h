@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Regular expressions of owners, which proxies run on each request: compiled here, under the limits of PROTOCOL.md, so that none can break a proxy's
+ * configuration, and without what makes matching slow or leaves the text that is matched. Pure.
+ */
+#pragma once
+
+#include "common/arena.h"
+
+enum { REGEX_LEN_MAX = 2048, REGEX_GROUPS_MAX = 32, REGEX_NEST_MAX = 32 };
+
+/* NULL, or why it cannot be used. */
+const char *regex_check(struct str text, struct arena *arena);
+/* The expression that paths of a host have to match: case does not matter, it holds from the beginning on, and not to the end.
+ * `is_regex`: the path is one; otherwise each of its characters means itself. */
+struct str regex_of_path(struct str path, bool is_regex, struct arena *arena);
+/* A prefix that all paths which it matches have; at least "/". */
+struct str regex_prefix(struct str path);
