@@ -14,6 +14,8 @@ local balancer = require("ngx.balancer")
 
 local _M = {}
 
+local gsub = string.gsub
+
 local finish = answer.finish
 local REMOVED = "\n" -- in place of the value of a header that we set ourselves
 local DEFAULT_CONNECT_S = 5
@@ -74,7 +76,11 @@ end
 local function redirect_to_https(asked, policy)
 	if policy.https_redirect and not asked.view.is_tls then
 		local port = policy.https_port and ":" .. policy.https_port or ""
-		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. asked_of.target(asked) })
+		local target = asked_of.target(asked)
+		if policy.https_without_slash then
+			target = gsub(target, "/$", "")
+		end
+		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target })
 	end
 end
 
