@@ -186,16 +186,31 @@ static void link_load_balancer(struct linking *linking, const struct load_balanc
 	}
 }
 
+static void link_host(struct linking *linking, const struct virtual_host *host)
+{
+	struct str policy = STR_NONE;
+	link_one(linking, LB_LOAD_BALANCER, host->load_balancer);
+	for (size_t i = 0; i < host->rules.count; i++) {
+		const struct path_rule *rule = &host->rules.items[i];
+		link_one(linking, LB_POOL, rule->pool);
+		for (size_t k = 0; k < rule->pools.count; k++)
+			link_one(linking, LB_POOL, rule->pools.items[k].pool);
+		/* Most rules of an Ingress are neighbours, and have the same. */
+		if (!str_eq(rule->policy, policy))
+			link_one(linking, LB_POLICY, rule->policy);
+		policy = rule->policy;
+	}
+}
+
 static void link_all(struct linking *linking, enum lb_kind kind, const union any_object *value)
 {
 	linking->count = 0;
 	if (kind == LB_LOAD_BALANCER) {
 		link_load_balancer(linking, &value->load_balancer);
 	} else if (kind == LB_VIRTUAL_HOST) {
-		const struct virtual_host *host = &value->virtual_host;
-		link_one(linking, LB_LOAD_BALANCER, host->load_balancer);
-		for (size_t i = 0; i < host->rules.count; i++)
-			link_one(linking, LB_POOL, host->rules.items[i].pool);
+		link_host(linking, &value->virtual_host);
+	} else if (kind == LB_POLICY && value->policy.basic_auth != NULL) {
+		link_one(linking, LB_USERS, value->policy.basic_auth->users);
 	}
 }
 
@@ -242,7 +257,7 @@ void payload_free(enum lb_kind kind, struct payload *payload)
 {
 	if (payload == NULL)
 		return;
-	if (kind == LB_CERTIFICATE || kind == LB_POOL)
+	if (kind == LB_CERTIFICATE || kind == LB_POOL || kind == LB_USERS)
 		explicit_bzero(bytes_of(payload), payload->len);
 	slab_free(payload, payload_len(payload->ref_count, payload->len));
 }
@@ -322,8 +337,10 @@ void graph_touch_users(struct object *object, struct object_list *touched)
 			struct object *from = items[i].object;
 			if (from->kind == LB_LOAD_BALANCER)
 				touch(from, touched);
-			else
+			else if (from->kind == LB_VIRTUAL_HOST)
 				touch_owner(from, touched);
+			else
+				graph_touch_users(from, touched); /* of a policy, for its users */
 		}
 	}
 }

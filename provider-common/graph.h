@@ -59,13 +59,15 @@ struct object_list {
 	size_t count;
 };
 
-/* Any of the four kinds; all begin with the key. */
+/* Any kind; all begin with the key. */
 union any_object {
 	struct lb_key key;
 	struct load_balancer load_balancer;
 	struct virtual_host virtual_host;
 	struct pool pool;
 	struct certificate certificate;
+	struct policy policy;
+	struct users users;
 };
 
 struct graph {
@@ -75,7 +77,7 @@ struct graph {
 /* `value` is what the message says: there is room for its references. */
 struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str message);
 struct str payload_message(const struct payload *payload);
-/* Wipes certificates, and pools, which may hold the key of a client certificate. */
+/* Wipes certificates, users, and pools, which may hold the key of a client certificate. */
 void payload_free(enum lb_kind kind, struct payload *payload);
 
 void graph_init(struct graph *graph);

@@ -154,9 +154,9 @@ static struct payload *keep_altered(struct state *state, union any_object *value
 	value->key = key;
 	struct payload *payload =
 		payload_new(key.kind, value, str_skip(buf_str(&state->scratch), FRAME_HEAD_LEN));
-	bool is_secret =
-		key.kind == LB_CERTIFICATE || (key.kind == LB_POOL && value->pool.tls != NULL &&
-						      value->pool.tls->client_key.len != 0);
+	bool is_secret = key.kind == LB_CERTIFICATE || key.kind == LB_USERS ||
+			 (key.kind == LB_POOL && value->pool.tls != NULL &&
+				 value->pool.tls->client_key.len != 0);
 	if (is_secret)
 		buf_wipe_fini(&state->scratch);
 	else
@@ -171,6 +171,23 @@ static bool amend(
 	       state->config.amend(state->config.amend_ctx, old, value->key.kind, value, arena);
 }
 
+/* A rule leads to exactly one thing. */
+static int check_rules(const struct virtual_host *host, struct schema_error *ret_error)
+{
+	for (size_t i = 0; i < host->rules.count; i++) {
+		const struct path_rule *rule = &host->rules.items[i];
+		int count = !str_is_empty(rule->pool) + (rule->pools.count != 0) +
+			    (rule->redirect != NULL) + (rule->answer != NULL);
+		if (count == 1)
+			continue;
+		snprintf(ret_error->text, sizeof(ret_error->text),
+			"rules[%zu]: %s pool, pools, redirect and answer", i,
+			count == 0 ? "none of" : "more than one of");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
 int state_stage_upsert(struct state *state, const struct message *message, struct arena *arena,
 	struct schema_error *ret_error)
 {
@@ -178,6 +195,8 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	must(!state->is_committing && message->type == MESSAGE_UPSERT &&
 		message->lb_kind != LB_NONE);
 	int err = message_decode(message, arena, &value, ret_error);
+	if (err == 0 && value.key.kind == LB_VIRTUAL_HOST)
+		err = check_rules(&value.virtual_host, ret_error);
 	if (err != 0)
 		return err;
 	struct object *object = graph_find(&state->graph, value.key.kind, value.key.id);

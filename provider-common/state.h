@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The state that the translator wants, as this provider knows it: load balancers, virtual hosts,
- * pools and certificates by kind and id. No I/O.
+ * pools, certificates, policies and users by kind and id. No I/O.
  *
  * What arrives between two commits is staged; state_commit() swaps it in, so that readers always
  * see a consistent state:
@@ -14,7 +14,7 @@
  *
  * An object is kept as the message that brought it, and decoded on demand. References between
  * objects are kept both ways, so that a change finds what depends on it; an id that is referred to
- * but does not exist is an object that is not present. Certificates are wiped when they are freed.
+ * but does not exist is an object that is not present. Certificates and users are wiped when they are freed.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct object;
 struct state_config {
 	/* May zero members that the provider never reads (a Rancher provider has no use for
 	 * endpoints): what is zero is not kept, and a change of nothing else is no change. `value`
-	 * is a virtual_host, pool or certificate, valid during the call. Returns whether anything
+	 * is anything but a load balancer, valid during the call. Returns whether anything
 	 * was zeroed. NULL: everything is kept. */
 	bool (*reduce)(enum lb_kind kind, void *value);
 	/* May replace a value that arrives; until the next commit its object is `old` (NULL: it is new). Whatever it puts there must live in
@@ -67,7 +67,7 @@ struct state *state_new(const struct state_config *config);
 void state_free(struct state *state);
 
 void state_begin_snapshot(struct state *state);
-/* `message` is an upsert of one of the four kinds. -EBADMSG or -EMSGSIZE with *ret_error: it
+/* `message` is an upsert of any kind. -EBADMSG or -EMSGSIZE with *ret_error: it
  * violates the protocol, close the link. The arena is used for decoding and may be reset
  * afterwards. */
 [[nodiscard]] int state_stage_upsert(struct state *state, const struct message *message,
@@ -97,7 +97,7 @@ void state_decode(
 /* The virtual hosts of a load balancer, sorted by id; the array lives in the arena. */
 size_t state_hosts_of(
 	const struct object *load_balancer, struct arena *arena, struct object ***ret_hosts);
-/* The load balancers, present, that use a virtual host, pool or certificate; each once. */
+/* The load balancers, present, that use an object; each once. */
 size_t state_users_of(
 	struct object *object, struct arena *arena, struct object ***ret_load_balancers);
 

@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "provider-proxy/capabilities.h"
 #include "provider-nginx/config.h"
+#include "provider-nginx/rule_text.h"
 #include "provider-nginx/wanted.h"
 
 struct renderer {
@@ -82,7 +83,8 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.objects = NULL};
-	char *problem = rendering_init(&renderer.common, job, &config->local);
+	char *problem = rendering_init(
+		&renderer.common, job, &config->local, ROUTES_BY_HOST, &rule_text_writer);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer, config);
@@ -95,7 +97,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 const struct provider_filter nginx_filter = {
 	.name = "nginx",
 	.software = "sluice-provider-nginx " SLUICE_VERSION,
-	.capabilities = local_capabilities,
+	.capabilities = nginx_capabilities,
 	.prepare = rendering_prepare,
 	.render = render,
 };

@@ -22,6 +22,7 @@
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/proxy.h"
+#include "provider-proxy/capabilities.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
@@ -31,6 +32,7 @@
 #include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
+#include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trust_files.h"
@@ -488,6 +490,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
 		.folder_mode = folders_mode(),
+		.capabilities = nginx_capabilities(),
+		.writer = &rule_text_writer,
 		.ops = &local_ops,
 	};
 	config_fill(&config, &self.options);

@@ -7,11 +7,12 @@
 #include "provider-proxy/checks.h"
 #include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
+#include "provider-nginx/rule_text.h"
 #include "provider-nginx/speech.h"
 
 #include <errno.h>
 
-/* A pool or a certificate, by name. */
+/* A pool, a certificate or users, by name. */
 struct item {
 	RB_ENTRY(item) node;
 	struct name name;
@@ -55,7 +56,10 @@ static struct item *item_of(struct objects *objects, struct object *object)
 	struct item *item = object_user(object);
 	if (item != NULL)
 		return item;
-	char letter = object_kind(object) == LB_POOL ? NAME_POOL : NAME_CERTIFICATE;
+	enum lb_kind kind = object_kind(object);
+	char letter = kind == LB_POOL    ? NAME_POOL
+		      : kind == LB_USERS ? NAME_USERS
+					 : NAME_CERTIFICATE;
 	item = xcalloc(1, sizeof(*item));
 	item->name = name_of(letter, object_id(object));
 	item->object = object;
@@ -187,6 +191,35 @@ static void update_certificate(struct objects *objects, struct state *state, str
 	}
 }
 
+/* ---- users ---- */
+
+/* Names and hashes as nginx gets them. -EMSGSIZE: too many. */
+static int append_users(
+	struct objects *objects, struct state *state, struct object *object, struct buf *out)
+{
+	struct users users;
+	state_decode(state, object, &objects->arena, &users);
+	return rule_text_users(&users, out) ? 0 : -EMSGSIZE;
+}
+
+/* Without a row nobody is let in. */
+static void update_users(struct objects *objects, struct state *state, struct object *object)
+{
+	char digest[PAIR_DIGEST_LEN];
+	struct item *item = item_of(objects, object);
+	struct buf text;
+	buf_init(&text, USERS_TEXT_LEN_MAX);
+	bool fits = append_users(objects, state, object, &text) == 0;
+	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "users", name_str(&item->name)),
+		fits ? pair_digest(buf_str(&text), STR_NONE, digest) : STR_NONE);
+	buf_wipe_fini(&text);
+}
+
+static const char *word_of(enum lb_kind kind)
+{
+	return kind == LB_POOL ? "pool" : kind == LB_USERS ? "users" : "cert";
+}
+
 static void remove_object(struct objects *objects, struct object *object)
 {
 	struct item *item = object_user(object);
@@ -200,7 +233,7 @@ static void remove_object(struct objects *objects, struct object *object)
 		externals_drop(objects->externals, object_id(object));
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	rows_want(objects->rows, ROW_WHOLE,
-		key_of(objects, is_pool ? "pool" : "cert", name_str(&item->name)), STR_NONE);
+		key_of(objects, word_of(object_kind(object)), name_str(&item->name)), STR_NONE);
 	drop_item(objects, item);
 }
 
@@ -277,12 +310,14 @@ void objects_on_commit(
 		struct object *object = commit->changes[i].object;
 		enum lb_kind kind = object_kind(object);
 		has_balancer = has_balancer || kind == LB_LOAD_BALANCER;
-		if (kind != LB_POOL && kind != LB_CERTIFICATE)
+		if (kind != LB_POOL && kind != LB_CERTIFICATE && kind != LB_USERS)
 			continue;
 		if (commit->changes[i].type == STATE_REMOVED)
 			remove_object(objects, object);
 		else if (kind == LB_POOL)
 			update_pool(objects, state, object);
+		else if (kind == LB_USERS)
+			update_users(objects, state, object);
 		else
 			update_certificate(objects, state, object);
 		arena_reset(&objects->arena);
@@ -313,6 +348,7 @@ struct object *objects_find(const struct objects *objects, struct str name)
 
 static const struct str certificate_key = {"cert:", 5};
 static const struct str client_prefix = {"client:", 7};
+static const struct str users_prefix = {"users:", 6};
 
 struct pair {
 	struct str chain;
@@ -335,10 +371,26 @@ static struct pair client_pair(struct objects *objects, struct state *state, str
 				 : (struct pair){STR_NONE, STR_NONE};
 }
 
+static int users_value(
+	struct objects *objects, struct state *state, const struct row *row, struct buf *out)
+{
+	char digest[PAIR_DIGEST_LEN];
+	size_t before = buf_len(out);
+	struct object *object = objects_find(objects, str_skip(row_key(row), users_prefix.len));
+	int err = object != NULL ? append_users(objects, state, object, out) : -ENOENT;
+	struct str text = str_skip(buf_str(out), before);
+	if (err == 0 && !str_eq(pair_digest(text, STR_NONE, digest), row_wanted(row)))
+		err = -ENOENT;
+	arena_reset(&objects->arena);
+	return err;
+}
+
 int objects_value(
 	struct objects *objects, struct state *state, const struct row *row, struct buf *out)
 {
 	struct str key = row_key(row);
+	if (str_starts_with(key, users_prefix))
+		return users_value(objects, state, row, out);
 	bool is_client = str_starts_with(key, client_prefix);
 	if (!is_client && !str_starts_with(key, certificate_key))
 		return buf_append_str(out, row_wanted(row));
@@ -366,6 +418,8 @@ int objects_value(
 struct str objects_row_value(struct str key, struct str value, char text[PAIR_DIGEST_LEN])
 {
 	bool is_pair = str_starts_with(key, certificate_key) || str_starts_with(key, client_prefix);
+	if (value.p != NULL && str_starts_with(key, users_prefix))
+		return pair_digest(value, STR_NONE, text);
 	if (value.p == NULL || !is_pair)
 		return value;
 	const char *end = str_find(value, '\n');

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From pools and certificates to rows, beside those of provider-proxy/routes.h. All are found by their whole key:
+ * From pools, certificates and users to rows, beside those of provider-proxy/routes.h. All are found by their whole key:
  *
  *   pool:<pool name>                        endpoints and how they are used, as lua/sluice/pools.lua reads it
  *   cert:<certificate name>                 digest of chain and key; objects_value() puts both in its place when it is sent
  *   client:<pool name>:<name of its content>  likewise, the certificate that the pool's endpoints are shown
  *   checked                                 names of the pools with health checks
+ *   users:<users name>                      likewise, names and hashes of passwords
  *   sni:<host>                              certificate of a server name, `*.` for one label
  *   default:<load balancer name>:<port>     certificate for clients whose server name matches none
  *
- * No I/O. Takes the user pointers of pools and certificates for itself.
+ * No I/O. Takes the user pointers of pools, certificates and users for itself.
  */
 #pragma once
 
@@ -40,7 +41,7 @@ bool objects_set_live(struct objects *objects, struct state *state, struct str c
 bool objects_are_waiting(const struct objects *objects);
 struct trusts *objects_trusts(struct objects *objects);
 struct rows *objects_rows(struct objects *objects);
-/* The pool or certificate of that name; NULL when there is none. */
+/* The pool, certificate or users of that name; NULL when there is none. */
 struct object *objects_find(const struct objects *objects, struct str name);
 /* Appends what nginx gets as the value of a row of objects_rows(). -EMSGSIZE when it does not fit; -ENOENT for a certificate that is gone.
  */

@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/capabilities.h"
 
-struct capabilities *local_capabilities(void)
+static struct str protocols[] = {STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
+static struct str features[] = {STR("source-ranges"), STR("applied")};
+
+struct capabilities *nginx_capabilities(void)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls")};
-	static struct str features[] = {STR("source-ranges"), STR("applied")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
+		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
+		STR("redirect"), STR("fixed-answer"), STR("body-limit"), STR("cors"),
+		STR("https-redirect"), STR("hsts"), STR("rate-limit"), STR("source-access"),
+		STR("basic-auth"), STR("rewrite"), STR("request-headers"), STR("response-headers"),
+		STR("timeouts")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_MERGED,
 		.protocols = {protocols, 4},
-		.policies = {policies, 3},
+		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
+		.features = {features, 2},
+	};
+	return &capabilities;
+}
+
+struct capabilities *haproxy_capabilities(void)
+{
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
+		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
+		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
+		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
+		STR("request-headers")};
+	static struct capabilities capabilities = {
+		.grouping = GROUPING_MERGED,
+		.protocols = {protocols, 4},
+		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 		.features = {features, 2},
 	};
 	return &capabilities;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The capabilities in the `hello` of every provider with a proxy on this machine. No I/O. */
+/* What the providers with a proxy on this machine can do, as they say in the hello. No I/O. */
 #pragma once
 
 #include "proto/model.h"
 
-/* Static. */
-struct capabilities *local_capabilities(void);
+struct capabilities *nginx_capabilities(void);
+struct capabilities *haproxy_capabilities(void);

@@ -38,18 +38,30 @@ bool check_wildcard(struct str host)
 	return str_starts_with(host, STR("*.")) && check_host(str_skip(host, 2));
 }
 
-bool check_path(struct str path)
+static bool check_path_bytes(struct str path, bool is_encoded)
 {
 	size_t slashes = 0;
 	if (path.len == 0 || path.len > CHECK_PATH_LEN_MAX || path.p[0] != '/')
 		return false;
 	for (size_t i = 0; i < path.len; i++) {
-		char c = path.p[i];
-		if (c < 0x21 || c > 0x7e || c == '#' || c == '?')
+		uint8_t c = (uint8_t)path.p[i];
+		bool is_good = is_encoded ? c > 0x20 && c != 0x7f
+					  : c > 0x20 && c < 0x7f && c != '#' && c != '?';
+		if (!is_good)
 			return false;
 		slashes += c == '/';
 	}
 	return slashes <= CHECK_PATH_ELEMENTS_MAX;
+}
+
+bool check_path(struct str path)
+{
+	return check_path_bytes(path, false);
+}
+
+bool check_encoded_path(struct str path)
+{
+	return check_path_bytes(path, true);
 }
 
 bool check_cookie_name(struct str name)

@@ -26,6 +26,8 @@ bool check_host(struct str host);
 bool check_wildcard(struct str host);
 /* Begins with `/`, at most CHECK_PATH_ELEMENTS_MAX of them; bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */
 bool check_path(struct str path);
+/* The same of a decoded path, as paths_encode() makes it: without blanks and control bytes. */
+bool check_encoded_path(struct str path);
 /* Token of RFC 6265, section 4.1.1, further limited to letters, digits, `-`, `_` and `.`. */
 bool check_cookie_name(struct str name);
 /* 1 to 65535. */

@@ -3,7 +3,6 @@
 
 #include "common/xalloc.h"
 #include "provider-proxy/confine.h"
-#include "provider-proxy/capabilities.h"
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/metrics.h"
@@ -258,7 +257,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = local_capabilities(),
+		.capabilities = config->capabilities,
 		.ops = &ops,
 		.ctx = local,
 	};
@@ -358,7 +357,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	/* Before the sandbox, because OpenSSL reads its configuration file. */
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
-	local->routes = routes_new(local->rows, local->notices);
+	local->routes = routes_new(local->rows, local->notices, config->routes, config->writer);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);

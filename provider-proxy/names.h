@@ -14,6 +14,12 @@ enum { NAME_LEN = 17 };
 enum {
 	NAME_LOAD_BALANCER = 'l',
 	NAME_HOST = 'h',
+	NAME_DECODED_HOST = 'd', /* its paths are decoded */
+	NAME_DECODED_PATHS =
+		'e', /* with ROUTES_DIRECT, in place of that letter in the keys of its paths */
+	NAME_ROUTE = 'r',
+	NAME_POLICY = 'y',
+	NAME_USERS = 'u',
 	NAME_POOL = 'p',
 	NAME_CERTIFICATE = 'c',
 	/* made from contents, see trust.h */

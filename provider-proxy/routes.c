@@ -4,19 +4,21 @@
 #include "common/must.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
+#include "proto/frame.h"
 #include "provider-proxy/checks.h"
-#include "provider-proxy/paths.h"
+#include "provider-proxy/host_rows.h"
+#include "provider-proxy/policies.h"
 
 /* The rows of one virtual host. */
 struct host {
 	struct name name;
-	struct name plain; /* for plain HTTP; empty: the same */
+	struct name notice_key;
 	struct name load_balancer;
 	char *key;          /* of its host: or sni: row; NULL: none */
 	struct name target; /* its value */
-	struct row **rows;
-	size_t row_count;
+	struct row_set rows;
 	bool has_notices;
+	bool has_paths; /* requests may be looked up by its name */
 	bool is_passthrough;
 };
 
@@ -35,9 +37,14 @@ RB_HEAD(balancer_tree, balancer);
 struct routes {
 	struct rows *rows;
 	struct notices *notices;
+	enum routes_form form;
+	const struct route_writer *writer;
+	struct policies policies;
+	bool is_any_dropped; /* the row of a host, in this commit */
 	struct balancer_tree balancers;
 	size_t passthrough_total;
 	struct arena arena;
+	struct buf text; /* of a route, for its name */
 };
 
 static int compare_balancers(const struct balancer *a, const struct balancer *b)
@@ -74,172 +81,12 @@ static void drop_if_unused(struct routes *routes, struct balancer *balancer)
 	free(balancer);
 }
 
-/* ---- rules ---- */
-
-static void refuse(struct routes *routes, struct host *host, const struct virtual_host *value,
-	size_t index, const char *reason, struct str message)
-{
-	struct notice_owner owner =
-		notice_of_ingress(value->load_balancer, value->rules.items[index].ingress);
-	struct str key = arena_printf(&routes->arena, "%s/%zu", host->name.text, index);
-	notices_set(routes->notices, "route", key, &owner, reason, message);
-	host->has_notices = true;
-}
-
-static size_t read_rules(struct routes *routes, struct host *host, const struct virtual_host *value,
-	struct path_entry **ret)
-{
-	struct arena *arena = &routes->arena;
-	struct path_entry *entries = arena_calloc(arena, value->rules.count + 1, sizeof(*entries));
-	size_t count = 0;
-	for (size_t i = 0; i < value->rules.count; i++) {
-		const struct path_rule *rule = &value->rules.items[i];
-		struct str path = rule->path;
-		if (!check_path(path)) {
-			refuse(routes, host, value, i, "PathRefused",
-				arena_printf(arena,
-					"the path \"%.*s\" of host \"%.*s\" cannot be served: it "
-					"must begin "
-					"with / and have at most %d printable ASCII characters but "
-					"# and ?, and at most %d elements",
-					(int)(path.len < 200 ? path.len : 200), path.p,
-					STR_FMT(value->host), CHECK_PATH_LEN_MAX,
-					CHECK_PATH_ELEMENTS_MAX));
-			continue;
-		}
-		bool is_exact = rule->match == PATH_EXACT;
-		if (!is_exact && path.p[path.len - 1] == '/')
-			path.len--;
-		struct name pool = name_of(NAME_POOL, rule->pool);
-		entries[count++] = (struct path_entry){
-			.path = path,
-			.lookup = arena_printf(arena, "%.*s/", STR_FMT(path)),
-			.pool = arena_str(arena, name_str(&pool)),
-			.index = i,
-			.is_exact = is_exact,
-			.tls_only = rule->tls_only,
-		};
-	}
-	*ret = entries;
-	return count;
-}
-
-/* ---- rows of a host ---- */
-
-struct new_row {
-	enum row_table table;
-	struct str key;
-	struct str value;
-};
-
-struct new_rows {
-	struct new_row *items;
-	size_t count;
-};
-
-static void add_row(struct arena *arena, struct new_rows *new, enum row_table table, struct str key,
-	struct str value)
-{
-	struct new_row *row = arena_push(arena, (void **)&new->items, &new->count, sizeof(*row));
-	*row = (struct new_row){table, key, value};
-}
-
-static void add_rules(struct arena *arena, struct new_rows *new, const struct name *name,
-	struct path_entry *entries, size_t count, bool is_plain)
-{
-	struct path_entry *mine = arena_calloc(arena, count + 1, sizeof(*mine));
-	size_t mine_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_plain || !entries[i].tls_only)
-			mine[mine_count++] = entries[i];
-	}
-	mine_count = paths_drop_hidden(mine, mine_count, arena);
-	for (size_t i = 0; i < mine_count; i++) {
-		const struct path_entry *entry = &mine[i];
-		struct str rest = entry->is_exact ? entry->path : entry->lookup;
-		add_row(arena, new, entry->is_exact ? ROW_WHOLE : ROW_PREFIX,
-			arena_printf(arena, "%s%.*s", name->text, STR_FMT(rest)), entry->pool);
-	}
-}
-
-static bool any_tls_only(const struct path_entry *entries, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (entries[i].tls_only)
-			return true;
-	}
-	return false;
-}
-
-static void collect_rules(struct routes *routes, struct host *host,
-	const struct virtual_host *value, struct new_rows *new)
-{
-	struct arena *arena = &routes->arena;
-	struct path_entry *entries;
-	size_t count = read_rules(routes, host, value, &entries);
-	bool has_plain = any_tls_only(entries, count);
-	add_rules(arena, new, &host->name, entries, count, false);
-	if (!has_plain)
-		return;
-	struct str plain_id = arena_printf(arena, "%.*s\nplain", STR_FMT(value->key.id));
-	host->plain = name_of(NAME_HOST, plain_id);
-	add_rules(arena, new, &host->plain, entries, count, true);
-	add_row(arena, new, ROW_WHOLE, arena_printf(arena, "plain:%s", host->name.text),
-		arena_str(arena, name_str(&host->plain)));
-}
-
-static bool is_in(const struct new_rows *new, const struct row *row)
-{
-	for (size_t i = 0; i < new->count; i++) {
-		if (new->items[i].table == row_table(row) &&
-			str_eq(new->items[i].key, row_key(row)))
-			return true;
-	}
-	return false;
-}
-
-static int by_table_and_key(const void *a_, const void *b_)
-{
-	const struct new_row *a = a_;
-	const struct new_row *b = b_;
-	if (a->table != b->table)
-		return a->table < b->table ? -1 : 1;
-	return str_cmp(a->key, b->key);
-}
-
-static bool contains(const struct new_rows *new, const struct row *row)
-{
-	struct new_row wanted = {.table = row_table(row), .key = row_key(row)};
-	if (new->count < 8)
-		return is_in(new, row);
-	return bsearch(&wanted, new->items, new->count, sizeof(wanted), by_table_and_key) != NULL;
-}
-
-static void replace_rows(struct routes *routes, struct host *host, struct new_rows *new)
-{
-	struct row **rows = new->count != 0 ? xcalloc(new->count, sizeof(*rows)) : NULL;
-	if (new->count > 1)
-		qsort(new->items, new->count, sizeof(*new->items), by_table_and_key);
-	for (size_t i = 0; i < new->count; i++) {
-		const struct new_row *row = &new->items[i];
-		rows_want(routes->rows, row->table, row->key, row->value);
-		rows[i] = rows_find(routes->rows, row->table, row->key);
-	}
-	for (size_t i = 0; i < host->row_count; i++) {
-		struct row *old = host->rows[i];
-		if (!contains(new, old))
-			rows_want(routes->rows, row_table(old), row_key(old), STR_NONE);
-	}
-	free(host->rows);
-	host->rows = rows;
-	host->row_count = new->count;
-}
-
 /* ---- one virtual host ---- */
 
 /* Key of the row by which the host is found; NULL, with a notice, if its name is invalid. */
-static char *host_key(struct routes *routes, struct host *host, const struct virtual_host *value)
+static char *host_key(struct host *host, struct host_job *job)
 {
+	const struct virtual_host *value = job->value;
 	const char *word = value->passthrough ? "sni" : "host";
 	bool is_good = value->match == HOST_EXACT      ? check_host(value->host)
 		       : value->match == HOST_WILDCARD ? check_wildcard(value->host)
@@ -248,8 +95,8 @@ static char *host_key(struct routes *routes, struct host *host, const struct vir
 		return xasprintf("%s:%s:%.*s", word, host->load_balancer.text,
 			STR_FMT(value->match == HOST_ANY ? STR("*") : value->host));
 	for (size_t i = 0; i < value->rules.count; i++)
-		refuse(routes, host, value, i, "HostRefused",
-			arena_printf(&routes->arena, "the host \"%.*s\" is no DNS name",
+		host_rows_refuse(job, i, "HostRefused",
+			arena_printf(job->arena, "the host \"%.*s\" is no DNS name",
 				STR_FMT(value->host)));
 	return NULL;
 }
@@ -270,13 +117,20 @@ static void drop_key(struct routes *routes, struct host *host)
 	struct str key = str_from(host->key);
 	if (str_eq(rows_wanted(routes->rows, ROW_WHOLE, key), name_str(&host->target)))
 		rows_want(routes->rows, ROW_WHOLE, key, STR_NONE);
+	routes->is_any_dropped = true;
 	free(host->key);
 	host->key = NULL;
 }
 
-static void set_key(struct routes *routes, struct host *host, const struct virtual_host *value)
+static struct name passthrough_pool(const struct virtual_host *value)
 {
-	char *key = host_key(routes, host, value);
+	return name_of(NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
+}
+
+static void set_key(struct routes *routes, struct host *host, struct host_job *job)
+{
+	const struct virtual_host *value = job->value;
+	char *key = host_key(host, job);
 	if (host->key != NULL && (key == NULL || strcmp(key, host->key) != 0))
 		drop_key(routes, host);
 	if (host->is_passthrough != value->passthrough)
@@ -286,10 +140,7 @@ static void set_key(struct routes *routes, struct host *host, const struct virtu
 	host->key = key;
 	if (key == NULL)
 		return;
-	host->target = host->name;
-	if (value->passthrough)
-		host->target = name_of(
-			NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
+	host->target = value->passthrough ? passthrough_pool(value) : job->target;
 	rows_want(routes->rows, ROW_WHOLE, str_from(key), name_str(&host->target));
 }
 
@@ -297,17 +148,17 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 {
 	struct host *host = object_user(object);
 	struct virtual_host value;
-	struct new_rows new = {0};
 	state_decode(state, object, &routes->arena, &value);
 	if (host == NULL) {
 		host = xcalloc(1, sizeof(*host));
-		host->name = name_of(NAME_HOST, object_id(object));
+		host->notice_key = name_of(NAME_HOST, object_id(object));
 		object_set_user(object, host);
 		host->load_balancer = name_of(NAME_LOAD_BALANCER, value.load_balancer);
 	}
 	if (host->has_notices)
-		notices_clear_all(routes->notices, "route", name_str(&host->name));
+		notices_clear_all(routes->notices, "route", name_str(&host->notice_key));
 	host->has_notices = false;
+	host->name = name_of(value.decoded ? NAME_DECODED_HOST : NAME_HOST, object_id(object));
 	struct name load_balancer = name_of(NAME_LOAD_BALANCER, value.load_balancer);
 	if (strcmp(load_balancer.text, host->load_balancer.text) != 0) {
 		drop_key(routes, host);
@@ -317,25 +168,37 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 		host->load_balancer = load_balancer;
 	}
 	/* Paths first: once a host is found, its rules must be there. */
+	struct host_job job = {.arena = &routes->arena,
+		.text = &routes->text,
+		.form = routes->form,
+		.writer = routes->writer,
+		.notices = routes->notices,
+		.notice_key = host->notice_key,
+		.name = host->name,
+		.has_paths = host->has_paths,
+		.value = &value,
+		.draft = {.arena = &routes->arena}};
 	if (!value.passthrough)
-		collect_rules(routes, host, &value, &new);
-	replace_rows(routes, host, &new);
-	set_key(routes, host, &value);
+		host_rows_collect(&job);
+	row_set_replace(&host->rows, routes->rows, &job.draft);
+	set_key(routes, host, &job);
+	host->has_notices = job.has_notices;
+	host->has_paths = job.has_paths;
 }
 
 static void remove_host(struct routes *routes, struct object *object)
 {
 	struct host *host = object_user(object);
-	struct new_rows none = {0};
+	struct row_draft none = {.arena = &routes->arena};
 	if (host == NULL)
 		return;
 	object_set_user(object, NULL);
 	drop_key(routes, host);
-	replace_rows(routes, host, &none);
+	row_set_replace(&host->rows, routes->rows, &none);
 	if (host->is_passthrough)
 		count_passthrough(routes, &host->load_balancer, false);
 	if (host->has_notices)
-		notices_clear_all(routes->notices, "route", name_str(&host->name));
+		notices_clear_all(routes->notices, "route", name_str(&host->notice_key));
 	free(host);
 }
 
@@ -401,10 +264,25 @@ static void update_balancer(
 	drop_if_unused(routes, balancer);
 }
 
+/* A row that leads to the same pool as that of the former owner of the key may have been taken for that. */
+static void keep_keys(struct routes *routes, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count && routes->is_any_dropped; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (object_kind(change->object) != LB_VIRTUAL_HOST || change->type == STATE_REMOVED)
+			continue;
+		const struct host *host = object_user(change->object);
+		if (host->key != NULL)
+			rows_want(routes->rows, ROW_WHOLE, str_from(host->key),
+				name_str(&host->target));
+	}
+}
+
 /* ---- public functions ---- */
 
 void routes_on_commit(struct routes *routes, struct state *state, const struct state_commit *commit)
 {
+	routes->is_any_dropped = false;
 	for (size_t i = 0; i < commit->change_count; i++) {
 		const struct state_change *change = &commit->changes[i];
 		enum lb_kind kind = object_kind(change->object);
@@ -415,8 +293,12 @@ void routes_on_commit(struct routes *routes, struct state *state, const struct s
 			update_host(routes, state, change->object);
 		else if (kind == LB_LOAD_BALANCER)
 			update_balancer(routes, state, change->object, is_removed);
+		else if (kind == LB_POLICY)
+			policies_on_change(&routes->policies, state, change->object, is_removed,
+				&routes->arena);
 		arena_reset(&routes->arena);
 	}
+	keep_keys(routes, commit);
 }
 
 size_t routes_passthrough_count(const struct routes *routes, const struct name *load_balancer)
@@ -430,11 +312,16 @@ size_t routes_passthrough_total(const struct routes *routes)
 	return routes->passthrough_total;
 }
 
-struct routes *routes_new(struct rows *rows, struct notices *notices)
+struct routes *routes_new(struct rows *rows, struct notices *notices, enum routes_form form,
+	const struct route_writer *writer)
 {
 	struct routes *routes = xcalloc(1, sizeof(*routes));
 	routes->rows = rows;
 	routes->notices = notices;
+	routes->form = form;
+	routes->writer = writer;
+	routes->policies = (struct policies){rows, notices, writer};
+	buf_init(&routes->text, 2 * FRAME_LEN_MAX);
 	RB_INIT(&routes->balancers);
 	arena_init(&routes->arena);
 	return routes;
@@ -444,13 +331,14 @@ void routes_free(struct routes *routes, struct state *state)
 {
 	if (routes == NULL)
 		return;
+	policies_fini(&routes->policies, state);
 	struct object *object = state != NULL ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(state, object)) {
 		struct host *host = object_user(object);
 		if (host == NULL)
 			continue;
 		object_set_user(object, NULL);
-		free(host->rows);
+		row_set_fini(&host->rows);
 		free(host->key);
 		free(host);
 	}
@@ -461,5 +349,6 @@ void routes_free(struct routes *routes, struct state *state)
 		drop_if_unused(routes, balancer);
 	}
 	arena_fini(&routes->arena);
+	buf_fini(&routes->text);
 	free(routes);
 }

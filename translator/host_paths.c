@@ -35,7 +35,8 @@ static void copy_claims(struct arena *arena, const struct plan *plan, const stru
 		*claim = host->claims.items[i];
 		claim->path = arena_str(arena, claim->path);
 		claim->pool = arena_str(arena, claim->pool);
-		claim->route = route;
+		claim->route =
+			claim->route == plan->claim_route ? route : route_copy(claim->route, arena);
 		claim->ingress = self;
 	}
 }

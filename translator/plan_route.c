@@ -4,6 +4,7 @@
  */
 #include "translator/plan_maker.h"
 
+#include "translator/dialects/ingress_nginx.h"
 #include "translator/dialects/sluice.h"
 #include "translator/keys.h"
 #include "translator/policy_words.h"
@@ -66,7 +67,10 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 	}
 	drop_members(&route->policy, asked->word);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
-	diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect, cannot);
+	/* Nobody asked for what a dialect does by itself. */
+	if (asked->field != NULL)
+		diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect,
+			cannot);
 }
 
 static void refuse_all(const struct plan_maker *m)
@@ -100,8 +104,10 @@ static void settle_users(const struct plan_maker *m)
 static void keep_what_counts(struct route_settings *route)
 {
 	if (route->is_closed)
-		*route = (struct route_settings){
-			.is_closed = true, .canary = route->canary, .has_regex = route->has_regex};
+		*route = (struct route_settings){.is_closed = true,
+			.canary = route->canary,
+			.has_regex = route->has_regex,
+			.is_decoded = route->is_decoded};
 	else if (route->canary != NULL)
 		*route = (struct route_settings){
 			.canary = route->canary, .has_regex = route->has_regex};
@@ -117,6 +123,7 @@ static void make_claim_route(const struct plan_maker *m)
 		.canary = route->canary,
 		.is_regex = route->has_regex && !route->is_closed && route->canary == NULL,
 		.is_decoded = route->is_decoded,
+		.keeps_root = route->keeps_root,
 		.is_closed = route->is_closed,
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
@@ -133,9 +140,11 @@ void plan_read_route(const struct plan_maker *m)
 {
 	struct plan *plan = m->plan;
 	struct dialect dialect = {m->ingress, plan->self, m->arena, m->diags, &plan->route};
-	if (m->ingress->annotations.count == 0)
+	if (m->ingress->annotations.count == 0 && m->nginx == NULL)
 		return;
 	sluice_read_route(&dialect);
+	if (m->nginx != NULL)
+		ingress_nginx_read_route(&dialect, m->nginx, m->context->https_port);
 	refuse_all(m);
 	keep_what_counts(&plan->route);
 	settle_users(m);

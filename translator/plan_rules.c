@@ -141,25 +141,13 @@ static void sort_pools(struct plan *plan)
 
 /* ---- hosts and paths ---- */
 
-/* One claim and its host, before claims are grouped by host. */
-struct hosted {
-	struct str host;
-	enum host_match match;
-	bool has_claim;
-	struct path_claim claim;
-};
-
-struct hosted_list {
-	struct hosted *items;
-	size_t count;
-};
-
 static struct path_claim claim_of(const struct plan_maker *m, size_t rule, size_t position)
 {
 	return (struct path_claim){.ingress = &m->plan->self,
 		.created = m->plan->created,
 		.tls_only = m->plan->is_tls_only,
 		.route = m->plan->claim_route,
+		.is_greater_first = m->plan->is_nginx,
 		.rule = rule,
 		.position = position};
 }
@@ -359,6 +347,8 @@ void plan_read_rules(const struct plan_maker *m)
 		else
 			add_rule(m, &list, i);
 	}
+	if (!m->plan->is_passthrough)
+		plan_add_extras(m, &list);
 	if (m->plan->is_passthrough)
 		drop_default(m);
 	else if (default_backend(m) != NULL && !is_plain(m->plan))

@@ -31,8 +31,13 @@ static int compare_ages(const struct path_claim *a, const struct path_claim *b)
 {
 	int order = compare_numbers(a->created, b->created);
 	if (order == 0)
-		order = str_cmp(a->ingress->namespace, b->ingress->namespace);
-	return order != 0 ? order : str_cmp(a->ingress->name, b->ingress->name);
+		order = (int)a->is_greater_first - (int)b->is_greater_first;
+	if (order != 0)
+		return order;
+	order = str_cmp(a->ingress->namespace, b->ingress->namespace);
+	if (order == 0)
+		order = str_cmp(a->ingress->name, b->ingress->name);
+	return a->is_greater_first ? -order : order;
 }
 
 static int compare_owners(const struct path_claim *a, const struct path_claim *b)
@@ -65,7 +70,9 @@ static int compare_regexes(const void *left, const void *right)
 {
 	const struct path_claim *a = left;
 	const struct path_claim *b = right;
-	int order = compare_numbers(b->path.len, a->path.len);
+	int order = (int)(b->extra == CLAIM_ROOT) - (int)(a->extra == CLAIM_ROOT);
+	if (order == 0)
+		order = compare_numbers(b->path.len, a->path.len);
 	if (order == 0)
 		order = str_cmp(b->path, a->path);
 	if (order == 0)
@@ -101,7 +108,7 @@ static bool collide(const struct merge *m, const struct path_claim *a, const str
 {
 	bool exact = a->type == PATH_EXACT;
 	if (m->regex != NULL)
-		return str_eq(a->path, b->path);
+		return a->extra == b->extra && str_eq(a->path, b->path);
 	if (exact != (b->type == PATH_EXACT))
 		return false;
 	if (str_eq(a->path, b->path))
@@ -144,6 +151,56 @@ static size_t drop_losers(const struct merge *m, struct path_claim *claims, size
 		if (kept != 0 && collide(m, &claims[kept - 1], &claims[i]))
 			tell_loser(m, &claims[kept - 1], &claims[i]);
 		else
+			claims[kept++] = claims[i];
+	}
+	return kept;
+}
+
+/* Other names of hosts count only where nobody has them as his own. */
+static size_t drop_other_names(struct path_claim *claims, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!claims[i].is_other_name)
+			claims[kept++] = claims[i];
+	}
+	return kept != 0 ? kept : count;
+}
+
+/* A path without its slash is sent nowhere if something serves it, nor among regular expressions. */
+static bool is_served(const struct path_claim *claims, size_t count, struct str path)
+{
+	size_t low = 0;
+	size_t high = count;
+	const struct path_claim wanted = {.path = path, .type = PATH_PREFIX};
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct path_claim *claim = &claims[middle];
+		int order = path_compare(claim->path, claim->type, path, wanted.type);
+		if (order == 0)
+			order = str_cmp(path_stem(claim->path), path);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && str_eq(path_stem(claims[low].path), path); low++) {
+		if (str_eq(claims[low].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* The claims are in the order of compare_paths() unless there are regular expressions. */
+static size_t drop_slashes(const struct merge *m, struct path_claim *claims, size_t count)
+{
+	bool is_needless;
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		is_needless =
+			claims[i].extra == CLAIM_SLASH &&
+			(m->regex != NULL || is_served(claims + i, count - i, claims[i].path));
+		if (!is_needless)
 			claims[kept++] = claims[i];
 	}
 	return kept;
@@ -194,6 +251,15 @@ static void tell_regex(struct merge *m, const struct path_claim *claim, const st
 		STR_FMT(by->name));
 }
 
+static struct str regex_of(struct merge *m, const struct path_claim *claim, bool is_regex)
+{
+	if (claim->extra == CLAIM_ROOT)
+		return STR("^/$");
+	if (is_regex && claim->route->keeps_root && str_eq_c(claim->path, "/"))
+		return STR("(?is)^/()()()()()()()()(.*)$");
+	return regex_of_path(claim->path, is_regex, m->arena);
+}
+
 static struct path_rule rule_of(
 	struct merge *m, const struct path_claim *claim, const struct object_ref *by)
 {
@@ -207,8 +273,8 @@ static struct path_rule rule_of(
 		rule.path = claim->path;
 		rule.match = claim->type;
 	} else {
-		rule.regex = regex_of_path(claim->path, is_regex, m->arena);
-		if (!is_regex)
+		rule.regex = regex_of(m, claim, is_regex);
+		if (!is_regex && claim->extra == CLAIM_USUAL)
 			tell_regex(m, claim, by);
 	}
 	if (route != NULL) {
@@ -263,6 +329,7 @@ void rules_merge(struct path_claim *claims, size_t count, struct str host, struc
 	struct virtual_host *ret_host, struct diag_list *diags)
 {
 	struct merge m = {.host = host, .arena = arena, .diags = diags};
+	count = drop_other_names(claims, count);
 	size_t others = part_canaries(claims, count);
 	struct canaries canaries = canaries_of(claims + others, count - others, arena);
 	struct path_claim regex;
@@ -273,6 +340,7 @@ void rules_merge(struct path_claim *claims, size_t count, struct str host, struc
 		m.regex = &regex;
 	}
 	size_t kept = drop_losers(&m, claims, others);
+	kept = drop_slashes(&m, claims, kept);
 	if (kept > 1 && m.regex == NULL)
 		qsort(claims, kept, sizeof(*claims), compare_precedence);
 	ret_host->rules.items = arena_calloc(

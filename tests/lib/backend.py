@@ -3,7 +3,8 @@
 
 The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
 Words in the query ask for more: `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
-the connection after the answer. `/healthz` answers 503 while `is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
+the connection after the answer. A header `X-Say: NAME: VALUE` puts that header into the answer. `/healthz` answers 503 while
+`is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
 """
 from __future__ import annotations
 
@@ -45,6 +46,7 @@ class Pod(contextlib.AbstractContextManager):
         self.accepted = 0  # connections
         self.is_healthy = True
         self.targets: collections.deque[str] = collections.deque(maxlen=10000)  # of requests, as sent
+        self.last_answer = b"{}"  # of HTTP/1: the JSON of the last one, also if it was sent without a body
         self.gate = threading.Event()
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
@@ -141,8 +143,10 @@ class Backend(Pod):
         status = "503 Unhealthy" if is_check and not self.is_healthy else "200 OK"
         text = json.dumps({"name": self.name, "method": method, "target": target, "path": target, "version": version, "headers": headers,
                            "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
+        self.last_answer = text
         words = query_words(target)
         head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Backend: {self.name}\r\n"
+        head += "".join(f"{value}\r\n" for name, value in headers if name.lower() == "x-say")
         if "hold" in words:
             self.gate.wait(120)
         if "stream" in words:

@@ -3,11 +3,14 @@
 --
 -- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
 -- are handed to the location of their pool's protocol.
+local asked_of = require("sluice.asked")
+local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
 local headers = require("sluice.headers")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
+local traffic = require("sluice.traffic")
 local uri = require("sluice.uri")
 local balancer = require("ngx.balancer")
 local process = require("ngx.process")
@@ -19,9 +22,9 @@ local _M = {}
 local find, lower, gmatch = string.find, string.lower, string.gmatch
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
 local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, pools.known, route.view
+local is_route = route.is_route
 local look, has_plain_target = headers.look, headers.has_plain_target
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
-local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
 local LOOKUPS_MAX = 3
 local PROBE = "probe" -- in the place of a pool
@@ -30,7 +33,7 @@ local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 -- From the access phase of a request on the short way to its balancer phase, which follows at once. Whoever finds somebody else's decides again.
 local decided_for, decided_pool, decided_peer = 0, nil, nil
 -- The pool of a request that is being handed to another location, which it enters at once.
-local handed_for, handed_pool = 0, nil
+local handed_for, handed_pool, handed_asked = 0, nil, nil
 
 local function request_id()
 	return tonumber(cast(uintptr, get_request()))
@@ -111,18 +114,18 @@ local function answer_probe()
 	return ngx.exit(200)
 end
 
--- The name of the pool, and the pool; both nil: no route.
+-- The name of the pool, and the pool; both nil: no route. Of a route its name, and true.
 local function find_pool(view, name, path)
-	local key, pool
+	local key, pool, matched
 	for attempt = 1, LOOKUPS_MAX do
-		key = route.find(view, name, path, attempt > 1)
-		pool = key and pools.get(key)
+		key, matched = route.find(view, name, path, attempt > 1)
+		pool = key and (is_route(key) or pools.get(key))
 		-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
 		if pool or not key then
 			break
 		end
 	end
-	return key, pool
+	return key, pool, matched
 end
 
 -- The Host header's name and the target's path; nil: nobody may send such.
@@ -141,34 +144,100 @@ local function read_target(var, header)
 	return name, path
 end
 
+-- There an endpoint is chosen: two choices a request would give each second endpoint nothing. But of this pool, although it may have gone by then:
+-- when it was found it was the right one.
+local function hand_over(location, pool, asked)
+	handed_for, handed_pool, handed_asked = request_id(), pool, asked
+	return ngx.exec(location)
+end
+
+-- What only we may say of the client takes the place of what it says itself. False: it says more than anybody needs.
+local function prepare_headers(var, name, header, has_claims)
+	if has_claims and not headers.drop_claims() then
+		return false
+	end
+	var.sluice_forwarded = forwarded(var, header)
+	var.sluice_server_name = name
+	prepare_upgrade(var)
+	return true
+end
+
+-- The pool of the rule that takes the request, if there is one; without any rule the default pool.
+local function find_by_rules(asked, key, path)
+	local is_found, pool
+	for attempt = 1, LOOKUPS_MAX do
+		if attempt > 1 then
+			key = route.find(asked.view, asked.name, path, true)
+		end
+		if not key or not is_route(key) then
+			return key and pools.get(key)
+		end
+		is_found, pool = traffic.find(asked, key)
+		if is_found then
+			break
+		end
+	end
+	if is_found and not asked.rule then
+		local default = route.default_of(asked.view)
+		return default and pools.get(default), default ~= nil
+	end
+	return pool, true
+end
+
+-- A request whose path leads to a route: its policies are done on the way.
+local function follow_rules(asked, key, has_claims)
+	local var = ngx.var
+	local pool, is_there = find_by_rules(asked, key, asked.path)
+	if not is_there and not pool then
+		return finish(404, "no route\n")
+	end
+	local location = pool and #pool.active > 0 and location_of(var, pool)
+	local function on_ready()
+		if not prepare_headers(var, asked.name, asked.header, has_claims) then
+			traffic.release(asked)
+			return finish(400, "bad request\n")
+		end
+	end
+	if asked.rule then
+		traffic.go(asked, location, on_ready)
+	elseif not location then
+		return finish(503, "no endpoints\n")
+	else
+		on_ready()
+	end
+	local bound = bodies.location_of(asked)
+	asked.location = location
+	return hand_over(bound or location, pool, asked)
+end
+
 -- Every request that is not known to be simple.
-local function look_closely(view, header, has_claims, is_too_many)
+local function look_closely(view, port, header, has_claims, is_too_many)
 	local var = ngx.var
 	local name, path = read_target(var, header)
 	if not name then
 		return finish(400, "bad request\n")
 	end
-	local key, pool = find_pool(view, name, path)
+	local key, pool, matched = find_pool(view, name, path)
 	if not key then
 		return finish(404, "no route\n")
 	end
 	if key == PROBE then
 		return answer_probe()
 	end
-	if is_too_many or (has_claims and not headers.drop_claims()) then
+	if is_too_many or key == route.BAD then
 		return finish(400, "bad request\n")
 	end
-	var.sluice_forwarded = forwarded(var, header)
-	var.sluice_server_name = name
-	prepare_upgrade(var)
+	if is_route(key) then
+		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
+	end
+	if not prepare_headers(var, name, header, has_claims) then
+		return finish(400, "bad request\n")
+	end
 	local location = pool and location_of(var, pool)
 	if not location then
 		return finish(503, "no endpoints\n")
 	end
-	-- There an endpoint is chosen: two choices a request would give each second endpoint nothing. But of this pool, although it may have gone by then:
-	-- when it was found it was the right one.
-	handed_for, handed_pool = request_id(), pool
-	return ngx.exec(location)
+	return hand_over(location, pool, nil)
 end
 
 -- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.
@@ -196,18 +265,18 @@ end
 
 -- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
 -- are clients with IPv4 and with IPv6 addresses.
-function _M.access(id, is_mixed)
+function _M.access(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many = look()
 	decided_for = 0
 	if has_claims or has_special or is_too_many or header == "" or not is_settled() then
-		return look_closely(view, header, has_claims, is_too_many)
+		return look_closely(view, port, header, has_claims, is_too_many)
 	end
 	local var = ngx.var
 	local pool = known_pool(view, header, var)
 	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
-		return look_closely(view, header)
+		return look_closely(view, port, header)
 	end
 	decided_for, decided_pool, decided_peer = request_id(), pool, peer
 	var.sluice_upstream = upstream_of(pool, peer)
@@ -219,9 +288,26 @@ end
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
 function _M.access_named()
 	local ctx, pool = ngx.ctx, handed_for == request_id() and handed_pool
-	handed_for, handed_pool = 0, nil
+	ctx.asked = pool and handed_asked
+	handed_for, handed_pool, handed_asked = 0, nil, nil
 	ctx.is_long = ngx.var.sluice_upgrade ~= ""
 	return prepare_pool(ctx, pool)
+end
+
+-- Access phase of the locations in which bodies of unknown length are read (bodies.lua).
+function _M.access_body()
+	local ctx, pool = ngx.ctx, handed_for == request_id() and handed_pool
+	ctx.asked = pool and handed_asked
+	handed_for, handed_pool, handed_asked = 0, nil, nil
+	if not ctx.asked then
+		return finish(503, "no endpoints\n")
+	end
+	if not bodies.read(ctx.asked) then
+		return finish(413, "the body is too large\n")
+	end
+	local asked = ctx.asked
+	ctx.asked = nil
+	return hand_over(asked.location, pool, asked)
 end
 
 local function connect(peer)
@@ -290,8 +376,8 @@ local function balance_closely(ctx)
 	end
 	peer.busy = peer.busy + 1
 	connect(peer)
-	if ctx.is_long then
-		balancer.set_timeouts(5, LONG_S, LONG_S)
+	if ctx.is_long or ctx.asked then
+		traffic.set_timeouts(ctx.asked, ctx.is_long)
 	end
 end
 
@@ -317,6 +403,9 @@ function _M.log()
 	local ctx = ngx.ctx
 	if ctx.tried and ctx.peer then
 		ctx.peer.busy = ctx.peer.busy - 1
+	end
+	if ctx.asked then
+		traffic.release(ctx.asked)
 	end
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The head of an answer, before it goes to the client.
+local answer = require("sluice.answer")
 local sticky = require("sluice.sticky")
 
 local _M = {}
@@ -16,10 +17,14 @@ function _M.filter()
 	return false
 end
 
--- The same where there may be cookies of ours.
+-- The same where there may be cookies of ours, and policies.
 function _M.filter_sticky()
 	if not _M.filter() then
 		sticky.write()
+		local asked = ngx.ctx.asked
+		if asked then
+			answer.add_headers(asked)
+		end
 	end
 end
 

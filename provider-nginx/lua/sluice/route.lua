@@ -5,16 +5,18 @@
 -- Each worker keeps what it has found, until a batch changes it (changes.lua). What is kept is rows, never what a client has sent: a host or a
 -- path without a row of its own leaves nothing behind, so that nobody can fill the memory or push others out.
 local changes = require("sluice.changes")
+local decode = require("sluice.decode")
 local store = require("sluice.store")
 local uri = require("sluice.uri")
 
-local _M = {}
+local _M = { BAD = "bad" } -- BAD: in place of a name, for a path that nobody may send
 
 local KEPT_MAX = 200000 -- rows; beyond them all begins anew
 
 local get = store.get
 local find, match, sub, byte = string.find, string.match, string.sub, string.byte
 
+local ROUTE, DECODED_HOST = 114, 100 -- with which names of routes, and of hosts with decoded paths, begin
 local views = {} -- by id
 local built_on = {} -- by name of a host: which of them were made from its rows
 local kept = 0
@@ -100,8 +102,9 @@ local function describe(view, plain_of)
 	local name = not view.is_tls and read("Wplain:" .. plain_of) or plain_of
 	local host = { name = name, plain_of = plain_of, room = store.longest() - 1 - #name, whole = {}, prefixes = {} }
 	host.depth, host.has_whole = store.shape(name)
+	host.is_decoded = byte(name) == DECODED_HOST
 	reads = reads + 1
-	if host.depth == 1 and not host.has_whole then
+	if host.depth == 1 and not host.has_whole and not host.is_decoded then
 		host.only = read("P" .. name .. "/")
 	end
 	return host
@@ -198,22 +201,40 @@ local function route_of(host, path, keep)
 	return nil
 end
 
+-- The name, or BAD; and of a host with decoded paths the path as its rows have it.
 local function look_up(view, name, path, keep)
 	local host = find_host(view, name, keep)
-	return host and route_of(host, path, keep) or read(view.default)
+	if not host or not host.is_decoded then
+		return host and route_of(host, path, keep) or read(view.default)
+	end
+	local decoded = decode.path(path)
+	if not decoded then
+		return _M.BAD
+	end
+	local key = decode.encode(decoded)
+	return route_of(host, key, keep) or read(view.default), key
 end
 
--- `name` is lower case, without port and trailing dot; `path` is as sent, without the query. The pool's name, or nil. With `is_anew` nothing
--- that is kept is believed.
+-- `name` is lower case, without port and trailing dot; `path` is as sent, without the query. The name of the pool or the route, BAD, or nil; and the path by which
+-- it was found, if that is another one. With `is_anew` nothing that is kept is believed.
 function _M.find(view, name, path, is_anew)
 	local keep = not is_anew and changes.is_settled()
 	local before = reads
-	local pool = look_up(view, name, path, keep)
+	local found, key = look_up(view, name, path, keep)
 	-- What is kept and what is read since then may be of different states.
 	if keep and reads ~= before and not changes.is_same() then
 		return look_up(view, name, path, false)
 	end
-	return pool
+	return found, key
+end
+
+function _M.is_route(name)
+	return byte(name) == ROUTE
+end
+
+-- The default pool of the listeners, or nil.
+function _M.default_of(view)
+	return read(view.default)
 end
 
 -- The host of that name if it is kept, or nil; `only` of it is the pool of all its paths, if that is all there is to know. Only after

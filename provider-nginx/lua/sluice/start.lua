@@ -6,7 +6,7 @@ local _M = {}
 function _M.init(state_file, trusts)
 	require("resty.core")
 	require("sluice.store").init(state_file)
-	for _, name in ipairs({ "control", "health", "request", "response", "tls" }) do
+	for _, name in ipairs({ "control", "hashes", "health", "limits", "request", "response", "tls" }) do
 		require("sluice." .. name)
 	end
 	-- What each request calls is at hand without a call of require().

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The steps of a request, in the order of PROTOCOL.md, section 5.3: decision_make() at the end has them all. */
+#include "proto/decision.h"
+
+#include "proto/decision_answer.h"
+#include "proto/decision_guard.h"
+#include "proto/decision_making.h"
+#include "proto/decision_parts.h"
+
+/* ---- 1: the host and the rule ---- */
+
+static const struct virtual_host *find_host(struct making *m, bool is_passthrough)
+{
+	const struct decision_objects *o = m->objects;
+	struct str lb = m->load_balancer->key.id;
+	struct str name = m->parts.host;
+	const char *dot = str_find(name, '.');
+	const struct virtual_host *host =
+		name.len != 0 ? o->find_host(o->ctx, lb, name, is_passthrough) : NULL;
+	if (host == NULL && dot != NULL)
+		host = o->find_host(o->ctx, lb,
+			arena_printf(
+				m->arena, "*%.*s", STR_FMT(str_skip(name, (size_t)(dot - name.p)))),
+			is_passthrough);
+	return host != NULL ? host : o->find_host(o->ctx, lb, STR_NONE, is_passthrough);
+}
+
+static void take_pool(struct making *m, struct str id, uint64_t weight)
+{
+	struct decision_pool *pool = LIST_PUSH(m->arena, m->to->pools, struct decision_pool);
+	*pool = (struct decision_pool){
+		.id = id, .weight = weight, .pool = m->objects->find(m->objects->ctx, LB_POOL, id)};
+	for (size_t i = 0; pool->pool != NULL && i < pool->pool->endpoints.count; i++)
+		pool->active += pool->pool->endpoints.items[i].active;
+	/* Its provider finds the addresses. */
+	if (pool->pool != NULL && pool->pool->external_name.len != 0)
+		pool->active = 1;
+}
+
+static bool take_default(struct making *m)
+{
+	struct str id = m->load_balancer->default_pool;
+	if (id.len == 0)
+		return making_end(m,
+			making_add_step(m, STEP_ROUTE,
+				m->to->host == NULL ? "no virtual host has the host %.*s, and "
+						      "there is no default pool"
+						    : "no rule of the host %.*s takes the request, "
+						      "and there is no default pool",
+				STR_FMT(m->parts.host)),
+			404);
+	making_add_step(m, STEP_ROUTE, "no rule takes it: it goes to the default pool");
+	return false;
+}
+
+static bool pass_through(struct making *m)
+{
+	m->to->host = m->parts.request->is_tls ? find_host(m, true) : NULL;
+	if (m->to->host == NULL || m->to->host->rules.count == 0)
+		return false;
+	m->to->rule = &m->to->host->rules.items[0];
+	m->to->is_passed_through = true;
+	making_add_step(m, STEP_ROUTE, "TLS for this server name is passed through unopened");
+	return true;
+}
+
+static void tell_rule(struct making *m)
+{
+	static const char *const matches[] = {"prefix", "prefix", "exact"};
+	const struct path_rule *rule = m->to->rule;
+	bool has_regex = rule->regex.len != 0;
+	struct str host = m->to->host->host;
+	making_add_step(m, STEP_ROUTE, "host %.*s, %s %.*s%s",
+		STR_FMT(host.len != 0 ? host : STR("*")),
+		has_regex ? "regular expression" : matches[rule->match],
+		STR_FMT(has_regex ? rule->regex : rule->path),
+		rule->conditions.count != 0 ? ", and its conditions hold" : "");
+}
+
+static bool route(struct making *m)
+{
+	const struct virtual_host *host = m->to->host = find_host(m, false);
+	enum match_outcome outcome = MATCH_NO;
+	m->parts.is_decoded = host != NULL && host->decoded;
+	if (m->parts.is_decoded && !request_decode_path(m->parts.path, m->arena, &m->parts.matched))
+		return making_end(m,
+			making_add_step(m, STEP_ROUTE,
+				"the path cannot be decoded, or leads above the root"),
+			400);
+	if (host != NULL)
+		outcome = match_rules(&m->parts, host, &m->to->rule);
+	if (outcome == MATCH_LIMIT) {
+		struct decision_step *step = making_add_step(m, STEP_ROUTE,
+			"a regular expression takes more than %d steps on it",
+			DECISION_MATCH_LIMIT);
+		m->to->rule = NULL;
+		return making_end(m, step, 500);
+	}
+	if (outcome == MATCH_NO)
+		return take_default(m);
+	tell_rule(m);
+	return false;
+}
+
+/* ---- 2 to 6 ---- */
+
+static bool find_policy(struct making *m)
+{
+	const struct path_rule *rule = m->to->rule;
+	if (rule == NULL || rule->policy.len == 0)
+		return false;
+	m->policy = m->objects->find(m->objects->ctx, LB_POLICY, rule->policy);
+	m->to->policy = m->policy;
+	if (m->policy != NULL)
+		return false;
+	struct decision_step *step =
+		making_add_step(m, STEP_POLICY, "the policy does not exist: its rules are closed");
+	step->policy = rule->policy;
+	return making_end(m, step, 503);
+}
+
+static bool limit_body(struct making *m)
+{
+	uint64_t max = m->policy != NULL ? m->policy->body_max_bytes : 0;
+	if (max == 0)
+		return false;
+	bool is_over = m->parts.request->content_length > max;
+	struct decision_step *step =
+		making_add_step(m, STEP_BODY_LIMIT, "a body may have %llu bytes%s",
+			(unsigned long long)max, is_over ? ": this one has more" : "");
+	return is_over && making_end(m, step, 413);
+}
+
+static bool preflight(struct making *m)
+{
+	if (m->policy == NULL || m->policy->cors == NULL)
+		return false;
+	bool is_allowed = answer_allows_origin(&m->parts, m->policy->cors);
+	if (!is_allowed || !str_eq(m->parts.request->method, STR("OPTIONS")))
+		return false;
+	return making_end(m,
+		making_add_step(m, STEP_CORS_PREFLIGHT,
+			"OPTIONS from an origin that is allowed is answered"),
+		204);
+}
+
+static bool answer(struct making *m)
+{
+	const struct path_rule *rule = m->to->rule;
+	if (rule != NULL && rule->redirect != NULL) {
+		struct str location = pieces_value(&m->parts, PIECES_OF(rule->redirect->location));
+		making_add_header(m, "Location", location);
+		return making_end(m,
+			making_add_step(m, STEP_REDIRECT, "redirect %llu to %.*s",
+				(unsigned long long)rule->redirect->status, STR_FMT(location)),
+			rule->redirect->status);
+	}
+	if (rule == NULL || rule->answer == NULL)
+		return false;
+	if (rule->answer->text.len != 0)
+		making_add_header(m, "Content-Type", STR("text/plain"));
+	m->to->body = rule->answer->text;
+	return making_end(m,
+		making_add_step(m, STEP_ANSWER, "it is answered with %llu",
+			(unsigned long long)rule->answer->status),
+		rule->answer->status);
+}
+
+static bool redirect_to_https(struct making *m)
+{
+	if (m->policy == NULL || m->policy->https_redirect == 0 || m->parts.request->is_tls)
+		return false;
+	struct str target = pieces_target(&m->parts);
+	struct str port =
+		m->policy->https_port != 0
+			? arena_printf(m->arena, ":%llu", (unsigned long long)m->policy->https_port)
+			: STR_NONE;
+	struct str location = arena_printf(m->arena, "https://%.*s%.*s%.*s", STR_FMT(m->parts.host),
+		STR_FMT(port), STR_FMT(target));
+	making_add_header(m, "Location", location);
+	return making_end(m,
+		making_add_step(m, STEP_HTTPS_REDIRECT, "redirect %llu to %.*s",
+			(unsigned long long)m->policy->https_redirect, STR_FMT(location)),
+		m->policy->https_redirect);
+}
+
+/* ---- 7: the pool ---- */
+
+static void collect_pools(struct making *m)
+{
+	const struct path_rule *rule = m->to->rule;
+	if (rule == NULL) {
+		take_pool(m, m->load_balancer->default_pool, 1);
+		return;
+	}
+	if (rule->pool.len != 0)
+		take_pool(m, rule->pool, 1);
+	for (size_t i = 0; i < rule->pools.count; i++)
+		take_pool(m, rule->pools.items[i].pool, rule->pools.items[i].weight);
+}
+
+static bool choose_pool(struct making *m)
+{
+	uint64_t sum = 0;
+	bool has_active = false;
+	collect_pools(m);
+	for (size_t i = 0; i < m->to->pools.count; i++) {
+		const struct decision_pool *pool = &m->to->pools.items[i];
+		sum += pool->weight;
+		has_active |= pool->weight != 0 && pool->active != 0;
+	}
+	if (sum == 0)
+		return making_end(m, making_add_step(m, STEP_POOL, "all weights are 0"), 503);
+	for (size_t i = 0; i < m->to->pools.count; i++) {
+		const struct decision_pool *pool = &m->to->pools.items[i];
+		making_add_step(m, STEP_POOL, "pool %.*s, %llu of %llu%s", STR_FMT(pool->id),
+			(unsigned long long)pool->weight, (unsigned long long)sum,
+			pool->active != 0
+				? ""
+				: ": it has no active endpoint, so that is answered with 503");
+	}
+	return !has_active && making_end(m, &m->to->steps.items[m->to->steps.count - 1], 503);
+}
+
+/* ---- 11 to 13: the backend ---- */
+
+static void make_changes(struct making *m, const struct header_change *items, size_t count,
+	enum decision_step_kind kind, struct decision_changes *to)
+{
+	static const char *const words[] = {"is set to ", "gets another line: ", "is removed"};
+	for (size_t i = 0; i < count; i++) {
+		const struct header_change *change = &items[i];
+		struct str value = change->action != HEADER_REMOVE
+					   ? pieces_value(&m->parts, PIECES_OF(change->value))
+					   : STR_NONE;
+		making_add_step(m, kind, "%.*s %s%.*s", STR_FMT(change->name),
+			words[change->action], STR_FMT(value));
+		*LIST_PUSH(m->arena, *to, struct decision_change) =
+			(struct decision_change){change->action, change->name, value};
+	}
+}
+
+static void ask_backend(struct making *m)
+{
+	const struct policy *policy = m->policy;
+	struct decision *to = m->to;
+	to->target = pieces_target(&m->parts);
+	to->host_header = m->parts.host_header;
+	if (policy != NULL && policy->rewrite.count != 0) {
+		struct str path = pieces_path(&m->parts, PIECES_OF(policy->rewrite));
+		struct str arguments = pieces_arguments(&m->parts);
+		to->target = arena_printf(m->arena, "%.*s%.*s", STR_FMT(path), STR_FMT(arguments));
+		making_add_step(
+			m, STEP_REWRITE, "the backend is asked for %.*s", STR_FMT(to->target));
+	}
+	if (policy != NULL)
+		make_changes(m, policy->request_headers.items, policy->request_headers.count,
+			STEP_REQUEST_HEADERS, &to->request_changes);
+	to->request_headers =
+		decision_apply(&m->parts.request->headers, &to->request_changes, m->arena);
+	for (size_t i = 0; i < to->request_changes.count; i++) {
+		const struct decision_change *change = &to->request_changes.items[i];
+		if (change->action == HEADER_SET && str_eq_nocase(change->name, STR("host")))
+			to->host_header = change->value;
+	}
+	if (policy != NULL && policy->timeouts != NULL)
+		making_add_step(m, STEP_TIMEOUTS,
+			"milliseconds to connect %llu, to send %llu, to read %llu (0: as the "
+			"provider has them)",
+			(unsigned long long)policy->timeouts->connect_ms,
+			(unsigned long long)policy->timeouts->send_ms,
+			(unsigned long long)policy->timeouts->read_ms);
+}
+
+/* ---- 14: the answer ---- */
+
+static void finish_answer(struct making *m)
+{
+	const struct policy *policy = m->policy;
+	struct decision *to = m->to;
+	if (policy == NULL)
+		return;
+	make_changes(m, policy->response_headers.items, policy->response_headers.count,
+		STEP_RESPONSE_HEADERS, &to->response_changes);
+	if (policy->hsts != NULL && m->parts.request->is_tls) {
+		struct str value = answer_hsts(policy->hsts, m->arena);
+		making_add_step(m, STEP_HSTS, "Strict-Transport-Security is %.*s", STR_FMT(value));
+		*LIST_PUSH(m->arena, to->response_changes, struct decision_change) =
+			(struct decision_change){
+				HEADER_SET, STR("Strict-Transport-Security"), value};
+	}
+	if (policy->cors != NULL) {
+		bool is_allowed = answer_allows_origin(&m->parts, policy->cors);
+		making_add_step(m, STEP_CORS_HEADERS,
+			is_allowed ? "the origin is allowed"
+				   : "the origin is not allowed: nothing is said to it");
+		if (is_allowed)
+			answer_add_cors(&m->parts, policy->cors, &to->response_changes);
+	}
+	to->headers = decision_apply(&to->headers, &to->response_changes, m->arena);
+}
+
+void decision_make(const struct decision_objects *objects,
+	const struct load_balancer *load_balancer, const struct decision_request *request,
+	struct arena *arena, struct decision *ret_decision)
+{
+	static bool (*const steps[])(struct making *) = {
+		find_policy, limit_body, preflight, answer, redirect_to_https, choose_pool};
+	struct making m = {.objects = objects,
+		.load_balancer = load_balancer,
+		.arena = arena,
+		.to = ret_decision};
+	*ret_decision = (struct decision){0};
+	request_take_apart(request, arena, &m.parts);
+	if (pass_through(&m)) {
+		collect_pools(&m);
+		return;
+	}
+	if (route(&m))
+		return;
+	bool is_answered = false;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !is_answered; i++)
+		is_answered = steps[i](&m);
+	if (!is_answered) {
+		guard_limit_rate(&m);
+		is_answered = guard_check(&m);
+	}
+	if (!is_answered)
+		ask_backend(&m);
+	finish_answer(&m);
+}

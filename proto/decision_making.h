@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A decision that is being made: what its steps share. */
+#pragma once
+
+#include "proto/decision_parts.h"
+
+struct making {
+	const struct decision_objects *objects;
+	const struct load_balancer *load_balancer;
+	struct request_parts parts;
+	const struct policy *policy; /* NULL: none */
+	struct arena *arena;
+	struct decision *to;
+};
+
+#define LIST_PUSH(arena_, list_, type_) \
+	((type_ *)arena_push((arena_), (void **)&(list_).items, &(list_).count, sizeof(type_)))
+
+/* `format`: what it does, for people. */
+[[gnu::format(printf, 3, 4)]] struct decision_step *making_add_step(
+	struct making *m, enum decision_step_kind kind, const char *format, ...);
+/* The step answers the request; returns true. */
+bool making_end(struct making *m, struct decision_step *step, uint64_t status);
+/* To the answer. */
+void making_add_header(struct making *m, const char *name, struct str value);

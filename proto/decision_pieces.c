@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/decision_parts.h"
+
+#include <string.h>
+
+struct str pieces_arguments(const struct request_parts *parts)
+{
+	return parts->has_query ? arena_printf(parts->arena, "?%.*s", STR_FMT(parts->query))
+				: STR_NONE;
+}
+
+struct str pieces_target(const struct request_parts *parts)
+{
+	struct str arguments = pieces_arguments(parts);
+	return arena_printf(parts->arena, "%.*s%.*s", STR_FMT(parts->path), STR_FMT(arguments));
+}
+
+/* Value of the header, the cookie or the argument that a piece names. */
+static struct str named(const struct request_parts *parts, const struct piece *piece)
+{
+	struct str value = STR_NONE;
+	bool is_found = piece->value == REQUEST_HEADER ? request_header(parts, piece->text, &value)
+			: piece->value == REQUEST_COOKIE
+				? request_cookie(parts, piece->text, &value)
+				: request_argument(parts, piece->text, &value);
+	return is_found ? value : STR_NONE;
+}
+
+static struct str raw_value(const struct request_parts *parts, const struct piece *piece)
+{
+	switch (piece->value) {
+	case REQUEST_TEXT:
+		return piece->text;
+	case REQUEST_GROUP:
+		return piece->group < REGEX_GROUPS_MAX ? parts->groups[piece->group] : STR_NONE;
+	case REQUEST_SCHEME:
+		return parts->request->is_tls ? STR("https") : STR("http");
+	case REQUEST_HOST:
+		return parts->host;
+	case REQUEST_HOST_HEADER:
+		return parts->host_header;
+	case REQUEST_PORT:
+		return arena_printf(parts->arena, "%llu", (unsigned long long)parts->request->port);
+	case REQUEST_METHOD:
+		return parts->request->method;
+	case REQUEST_PATH:
+		return parts->path;
+	case REQUEST_PATH_REST:
+		return parts->rest;
+	case REQUEST_QUERY:
+		return parts->query;
+	case REQUEST_ARGUMENTS:
+		return pieces_arguments(parts);
+	case REQUEST_TARGET:
+		return pieces_target(parts);
+	case REQUEST_CLIENT:
+		return parts->request->client;
+	case REQUEST_HEADER:
+	case REQUEST_COOKIE:
+	case REQUEST_ARGUMENT:
+		return named(parts, piece);
+	}
+	return STR_NONE;
+}
+
+static bool has_control(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
+			return true;
+	}
+	return false;
+}
+
+/* What a text of pieces gets from one of them. */
+static struct str clean_value(const struct request_parts *parts, const struct piece *piece)
+{
+	struct str value = raw_value(parts, piece);
+	return has_control(value) ? STR_NONE : value;
+}
+
+static struct str join(struct arena *arena, const struct str *values, size_t count)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < count; i++)
+		len += values[i].len;
+	char *to = arena_alloc(arena, len + 1);
+	len = 0;
+	for (size_t i = 0; i < count; i++) {
+		str_put(to + len, values[i]);
+		len += values[i].len;
+	}
+	return (struct str){to, len};
+}
+
+struct str pieces_value(const struct request_parts *parts, struct piece_list pieces)
+{
+	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
+	for (size_t i = 0; i < pieces.count; i++)
+		values[i] = clean_value(parts, &pieces.items[i]);
+	return join(parts->arena, values, pieces.count);
+}
+
+/* RFC 3986, 3.3. */
+static bool is_of_path(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c != '\0' && strchr("-._~!$&'()*+,;=:@/", c) != NULL);
+}
+
+/* `is_decoded`: a percent sign stands for itself; otherwise for what is encoded already. */
+static struct str encode_path(struct str value, bool is_decoded, struct arena *arena)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	char *to = arena_alloc(arena, value.len * 3 + 1);
+	size_t len = 0;
+	for (size_t i = 0; i < value.len; i++) {
+		unsigned char byte = (unsigned char)value.p[i];
+		if (is_of_path(value.p[i]) || (byte == '%' && !is_decoded)) {
+			to[len++] = value.p[i];
+			continue;
+		}
+		to[len++] = '%';
+		to[len++] = digits[byte >> 4];
+		to[len++] = digits[byte & 15];
+	}
+	return (struct str){to, len};
+}
+
+struct str pieces_path(const struct request_parts *parts, struct piece_list pieces)
+{
+	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
+	for (size_t i = 0; i < pieces.count; i++) {
+		const struct piece *piece = &pieces.items[i];
+		bool is_decoded = parts->is_decoded && (piece->value == REQUEST_GROUP ||
+							       piece->value == REQUEST_PATH_REST);
+		values[i] = encode_path(clean_value(parts, piece), is_decoded, parts->arena);
+	}
+	struct str path = join(parts->arena, values, pieces.count);
+	return str_starts_with(path, STR("/")) ? path
+					       : arena_printf(parts->arena, "/%.*s", STR_FMT(path));
+}

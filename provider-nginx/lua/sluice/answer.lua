@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The last step of section 5.3 of PROTOCOL.md, of all answers to requests with a policy, whoever has made them; and answers of our own.
+local asked_of = require("sluice.asked")
+
+local _M = {}
+
+local find, lower, sub = string.find, string.lower, string.sub
+
+-- One label in place of the asterisk.
+local function fits_wildcard(wildcard, origin)
+	local before, behind = wildcard.before, wildcard.behind
+	local room = #origin - #before - #behind
+	return room > 0 and sub(origin, 1, #before) == before and sub(origin, -#behind) == behind and
+		not find(sub(origin, #before + 1, #before + room), "[^%w_-]")
+end
+
+-- The origin of the request, which `cors` allows; nil: it does not. Empty: any, and the request has none.
+function _M.allowed_origin(asked, cors)
+	local origin = asked_of.header(asked, "origin")
+	if cors.any_origin then
+		return origin or ""
+	end
+	local plain = origin and lower(origin)
+	if not plain or cors.origins[plain] then
+		return plain and origin
+	end
+	for _, wildcard in ipairs(cors.wildcards) do
+		if fits_wildcard(wildcard, plain) then
+			return origin
+		end
+	end
+end
+
+local function add(name, value)
+	local values = ngx.header[name]
+	if values == nil then
+		ngx.header[name] = value
+	elseif type(values) == "table" then
+		values[#values + 1] = value
+		ngx.header[name] = values
+	else
+		ngx.header[name] = { values, value }
+	end
+end
+
+local function change_headers(asked, changes)
+	for _, change in ipairs(changes) do
+		if change.action == "remove" then
+			ngx.header[change.name] = nil
+		elseif change.action == "set" then
+			ngx.header[change.name] = change.value(asked)
+		else
+			add(change.name, change.value(asked))
+		end
+	end
+end
+
+local function add_cors(asked, cors)
+	local origin = _M.allowed_origin(asked, cors)
+	if not origin then
+		return
+	end
+	local header = ngx.header
+	header["Access-Control-Allow-Origin"] = cors.any_origin and "*" or origin
+	if not cors.any_origin then
+		add("Vary", "Origin")
+	end
+	if cors.credentials then
+		header["Access-Control-Allow-Credentials"] = "true"
+	end
+	if cors.methods then
+		header["Access-Control-Allow-Methods"] = cors.methods
+	end
+	if cors.headers then
+		header["Access-Control-Allow-Headers"] = cors.headers
+	end
+	if cors.expose_headers then
+		header["Access-Control-Expose-Headers"] = cors.expose_headers
+	end
+	if cors.max_age then
+		header["Access-Control-Max-Age"] = cors.max_age
+	end
+end
+
+-- In the header filter, or before an answer of ours.
+function _M.add_headers(asked)
+	local policy = asked.policy
+	if not policy then
+		return
+	end
+	if policy.response_headers then
+		change_headers(asked, policy.response_headers)
+	end
+	if policy.hsts and asked.view.is_tls then
+		ngx.header["Strict-Transport-Security"] = policy.hsts
+	end
+	if policy.cors then
+		add_cors(asked, policy.cors)
+	end
+end
+
+-- Answers the request; `headers` are those that belong to it, nil without any. Does not return.
+function _M.finish(asked, status, text, headers)
+	ngx.status = status
+	if text == "" then
+		ngx.header["Content-Length"] = 0
+		ngx.header["Content-Type"] = nil
+	else
+		ngx.header["Content-Type"] = "text/plain"
+	end
+	for name, value in pairs(headers or {}) do
+		ngx.header[name] = value
+	end
+	_M.add_headers(asked)
+	ngx.print(text)
+	return ngx.exit(status)
+end
+
+return _M

@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What conditions and pieces (PROTOCOL.md) take from a request: it is read once, and as it was sent, whatever is changed of it later.
+local decode = require("sluice.decode")
+
+local _M = {}
+
+local find, sub, gmatch, byte, concat = string.find, string.sub, string.gmatch, string.byte, table.concat
+local HEADERS_MAX = 256
+
+-- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
+-- `groups` are parts.
+function _M.new(view, port, header, name, path, key)
+	return {
+		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
+		is_decoded = key ~= nil, groups = {}, rest = "",
+	}
+end
+
+-- All headers, by name in lower case; texts, or tables of several.
+function _M.headers(asked)
+	local headers = asked.headers
+	if not headers then
+		headers = ngx.req.get_headers(HEADERS_MAX)
+		setmetatable(headers, nil)
+		asked.headers = headers
+	end
+	return headers
+end
+
+-- The value of the header, nil without one; of several lines of it their values, joined.
+function _M.header(asked, name)
+	if name == "host" then
+		return asked.header ~= "" and asked.header or nil
+	end
+	local value = _M.headers(asked)[name]
+	return type(value) == "table" and concat(value, ", ") or value
+end
+
+local function is_blank(c)
+	return c == 32 or c == 9
+end
+
+-- Without the blanks at its ends. As a loop: a pattern would begin anew at each blank.
+function _M.trim(text)
+	local first, last = 1, #text
+	while first <= last and is_blank(byte(text, first)) do
+		first = first + 1
+	end
+	while last >= first and is_blank(byte(text, last)) do
+		last = last - 1
+	end
+	return sub(text, first, last)
+end
+
+local function cookie_in(line, name)
+	for each in gmatch(line, "[^;]+") do
+		local pair = _M.trim(each)
+		local equals = find(pair, "=", 1, true)
+		if equals and sub(pair, 1, equals - 1) == name then
+			return sub(pair, equals + 1)
+		end
+	end
+end
+
+function _M.cookie(asked, name)
+	local lines = _M.headers(asked).cookie
+	if type(lines) ~= "table" then
+		return lines and cookie_in(lines, name)
+	end
+	for _, line in ipairs(lines) do
+		local value = cookie_in(line, name)
+		if value then
+			return value
+		end
+	end
+end
+
+-- The question mark and what follows it in the target, which may be nothing.
+function _M.arguments(asked)
+	local arguments = asked.arguments
+	if not arguments then
+		local target = ngx.var.request_uri
+		local at = find(target, "?", 1, true)
+		arguments = at and sub(target, at) or ""
+		asked.arguments = arguments
+	end
+	return arguments
+end
+
+-- As it was sent.
+function _M.argument(asked, name)
+	for pair in gmatch(sub(_M.arguments(asked), 2), "[^&]+") do
+		local equals = find(pair, "=", 1, true)
+		if decode.argument(equals and sub(pair, 1, equals - 1) or pair) == name then
+			return equals and sub(pair, equals + 1) or ""
+		end
+	end
+end
+
+function _M.target(asked)
+	return asked.path .. _M.arguments(asked)
+end
+
+return _M

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Policies (PROTOCOL.md, section 5.3) as their rows have them (rule_text.c): parsed once in each worker, and kept until they change.
+local kept = require("sluice.kept")
+local networks = require("sluice.networks")
+local pieces = require("sluice.pieces")
+local tree = require("sluice.tree")
+
+local _M = {}
+
+local lower, find, sub = string.lower, string.find, string.sub
+
+local function behind_word(list)
+	return tree.by_word({ unpack(list, 2) })
+end
+
+local function first(words, word)
+	return words[word] and words[word][2]
+end
+
+local function cors_of(list)
+	local words = behind_word(list)
+	local cors = {
+		any_origin = words.any_origin ~= nil, credentials = words.credentials ~= nil, methods = first(words, "methods"), headers = first(words, "headers"),
+		expose_headers = first(words, "expose_headers"), max_age = first(words, "max_age"), origins = {}, wildcards = {},
+	}
+	for i = 2, words.origins and #words.origins or 0 do
+		local origin = words.origins[i]
+		local star = find(origin, "*", 1, true)
+		if star then
+			cors.wildcards[#cors.wildcards + 1] = { before = lower(sub(origin, 1, star - 1)), behind = lower(sub(origin, star + 1)) }
+		else
+			cors.origins[lower(origin)] = true
+		end
+	end
+	return cors
+end
+
+local function hsts_of(list)
+	local words = behind_word(list)
+	return "max-age=" .. words.max_age[2] .. (words.subdomains and "; includeSubDomains" or "") .. (words.preload and "; preload" or "")
+end
+
+local function limits_of(list)
+	local words, limits = behind_word(list), {}
+	limits.concurrent, limits.status = tonumber(first(words, "concurrent")), tonumber(first(words, "status"))
+	limits.exempt = networks.new(words.exempt)
+	for i = 2, #list do
+		if list[i][1] == "limit" then
+			limits[#limits + 1] = { requests = tonumber(list[i][2]), interval_s = tonumber(list[i][3]), burst = tonumber(list[i][4]) }
+		end
+	end
+	return limits
+end
+
+local function access_of(list)
+	local words = behind_word(list)
+	return { deny = networks.new(words.deny), allow = networks.new(words.allow) }
+end
+
+local function auth_of(list)
+	local words = behind_word(list)
+	return { realm = first(words, "realm") or "", users = first(words, "users") }
+end
+
+local function changes_of(list)
+	local changes = {}
+	for i = 2, #list do
+		local item = list[i]
+		changes[i - 1] = { action = item[1], name = item[2], key = lower(item[2]), value = pieces.new(item[3], 1) }
+	end
+	return changes
+end
+
+-- Whether pieces of the answer's headers have to be read before those of the request are changed.
+local function do_use_headers(list)
+	for i = 2, list and #list or 0 do
+		if pieces.use_headers(list[i][3], 1) then
+			return true
+		end
+	end
+	return false
+end
+
+local function seconds(words, word)
+	local milliseconds = tonumber(first(words, word))
+	return milliseconds and milliseconds / 1000
+end
+
+local function timeouts_of(list)
+	local words = behind_word(list)
+	return { connect = seconds(words, "connect"), send = seconds(words, "send"), read = seconds(words, "read") }
+end
+
+local makers = {
+	cors = cors_of, hsts = hsts_of, rate_limits = limits_of, source_access = access_of, basic_auth = auth_of, request_headers = changes_of,
+	response_headers = changes_of, timeouts = timeouts_of,
+	rewrite = function(list) return pieces.new(list, 2) end,
+	body_max_bytes = function(list) return tonumber(list[2]) end,
+	https_redirect = function(list) return tonumber(list[2]) end,
+	https_port = function(list) return list[2] end,
+	satisfy_any = function() return true end,
+}
+
+local function parse(text, name)
+	local list = tree.parse(text)
+	if not list then
+		return nil
+	end
+	local words, policy = tree.by_word(list), { name = name }
+	for word, make in pairs(makers) do
+		policy[word] = words[word] and make(words[word])
+	end
+	policy.needs_headers = do_use_headers(words.response_headers)
+	return policy
+end
+
+-- The policy of that name, or nil.
+_M.get = kept.new("Wpolicy:", parse)
+
+return _M

@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Regular expressions by PCRE2, as the translator has compiled them too: that of nginx's Lua module is the older PCRE. A search has a limit of steps.
+local ffi = require("ffi")
+
+local _M = { LIMIT = {} } -- LIMIT: in place of groups
+
+ffi.cdef [[
+typedef struct sluice_pcre2_code sluice_pcre2_code;
+typedef struct sluice_pcre2_data sluice_pcre2_data;
+typedef struct sluice_pcre2_context sluice_pcre2_context;
+typedef struct sluice_pcre2_stack sluice_pcre2_stack;
+sluice_pcre2_code *pcre2_compile_8(const char *, size_t, uint32_t, int *, size_t *, void *);
+void pcre2_code_free_8(sluice_pcre2_code *);
+int pcre2_jit_compile_8(sluice_pcre2_code *, uint32_t);
+sluice_pcre2_data *pcre2_match_data_create_8(uint32_t, void *);
+sluice_pcre2_context *pcre2_match_context_create_8(void *);
+int pcre2_set_match_limit_8(sluice_pcre2_context *, uint32_t);
+sluice_pcre2_stack *pcre2_jit_stack_create_8(size_t, size_t, void *);
+void pcre2_jit_stack_assign_8(sluice_pcre2_context *, void *, void *);
+int pcre2_match_8(const sluice_pcre2_code *, const char *, size_t, size_t, uint32_t, sluice_pcre2_data *, sluice_pcre2_context *);
+size_t *pcre2_get_ovector_pointer_8(sluice_pcre2_data *);
+]]
+
+local STEPS_MAX = 100000
+local GROUPS_MAX = 10
+local JIT_COMPLETE = 1
+local NO_MATCH = -1
+local STACK_MIN, STACK_MAX = 32 * 1024, 512 * 1024
+local UNSET = ffi.cast("size_t", -1)
+
+-- nginx itself is linked with it.
+local _, C = pcall(function()
+	return ffi.C.pcre2_compile_8 and ffi.C
+end)
+if type(C) ~= "userdata" then
+	C = ffi.load("libpcre2-8.so.0")
+end
+
+local data, context, ends -- of each worker
+local sub = string.sub
+
+local function prepare()
+	data = C.pcre2_match_data_create_8(GROUPS_MAX, nil)
+	context = C.pcre2_match_context_create_8(nil)
+	C.pcre2_set_match_limit_8(context, STEPS_MAX)
+	C.pcre2_jit_stack_assign_8(context, nil, C.pcre2_jit_stack_create_8(STACK_MIN, STACK_MAX, nil))
+	ends = C.pcre2_get_ovector_pointer_8(data)
+end
+
+-- What search() takes; nil when the text is none.
+function _M.compile(text)
+	local code = C.pcre2_compile_8(text, #text, 0, ffi.new("int[1]"), ffi.new("size_t[1]"), nil)
+	if code == nil then
+		return nil
+	end
+	C.pcre2_jit_compile_8(code, JIT_COMPLETE)
+	return ffi.gc(code, C.pcre2_code_free_8)
+end
+
+-- Its groups, [0] for all of it; nil when it is not found; LIMIT when that would take too long.
+function _M.search(code, text)
+	if not data then
+		prepare()
+	end
+	local count = C.pcre2_match_8(code, text, #text, 0, 0, data, context)
+	if count == NO_MATCH then
+		return nil
+	elseif count < 0 then
+		return _M.LIMIT
+	end
+	local groups = {}
+	for i = 0, (count == 0 and GROUPS_MAX or count) - 1 do
+		if ends[2 * i] ~= UNSET then
+			groups[i] = sub(text, tonumber(ends[2 * i]) + 1, tonumber(ends[2 * i + 1]))
+		end
+	end
+	return groups
+end
+
+return _M

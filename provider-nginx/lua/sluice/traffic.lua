@@ -1,0 +1,257 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is done with a request whose path leads to a route: the steps of PROTOCOL.md, section 5.3, in their order. Each answers the request, and then
+-- does not return, or lets it go on.
+local answer = require("sluice.answer")
+local asked_of = require("sluice.asked")
+local limits = require("sluice.limits")
+local networks = require("sluice.networks")
+local passwords = require("sluice.passwords")
+local pieces = require("sluice.pieces")
+local policy_of = require("sluice.policy").get
+local pools = require("sluice.pools")
+local rules = require("sluice.rules")
+local balancer = require("ngx.balancer")
+
+local _M = {}
+
+local finish = answer.finish
+local REMOVED = "\n" -- in place of the value of a header that we set ourselves
+local DEFAULT_CONNECT_S = 5
+local LONG_S = 3600 -- how long an upgraded connection may be silent
+
+-- ---- 1: the rule ----
+
+-- Finds the rule and the policy. False: the row of the route has gone. Otherwise true, and the pool, if it is there, and whether the default pool is to be taken.
+function _M.find(asked, name)
+	local list = rules.get(name)
+	if not list then
+		return false
+	end
+	local rule = rules.choose(list, asked)
+	asked.rule = rule
+	if rule == rules.LIMIT then
+		return true
+	end
+	asked.policy = rule and rule.policy and policy_of(rule.policy)
+	local pool_name = rule and rules.draw(rule)
+	local pool = pool_name and pools.get(pool_name)
+	-- When it has gone since the route was read, the route is another one by now.
+	return pool ~= nil or pool_name == nil, pool
+end
+
+-- ---- 3 to 6 ----
+
+local function limit_length(asked, policy)
+	local max = policy.body_max_bytes
+	local length = max and tonumber(ngx.var.http_content_length)
+	if length and length > max then
+		return finish(asked, 413, "the body is too large\n")
+	end
+end
+
+local function answer_preflight(asked, policy)
+	if policy.cors and ngx.var.request_method == "OPTIONS" and answer.allowed_origin(asked, policy.cors) then
+		return finish(asked, 204, "")
+	end
+end
+
+local function answer_rule(asked, rule)
+	if rule.location then
+		return finish(asked, rule.status, "", { Location = rule.location(asked) })
+	elseif rule.text then
+		return finish(asked, rule.status, rule.text)
+	end
+end
+
+local function redirect_to_https(asked, policy)
+	if policy.https_redirect and not asked.view.is_tls then
+		local port = policy.https_port and ":" .. policy.https_port or ""
+		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. asked_of.target(asked) })
+	end
+end
+
+-- ---- 8 to 10: guards ----
+
+local function refuse(asked, status, text, headers)
+	_M.release(asked)
+	return finish(asked, status, text, headers)
+end
+
+local function limit_rate(asked, policy, address)
+	local wanted = policy.rate_limits
+	if not wanted or (wanted.exempt and networks.have(wanted.exempt, address)) then
+		return
+	end
+	local is_allowed, held = limits.enter(policy.name, wanted, address)
+	asked.held = held
+	if not is_allowed then
+		return finish(asked, wanted.status, "too many requests\n")
+	end
+end
+
+local function fits_access(access, address)
+	if access.deny and networks.have(access.deny, address) then
+		return false
+	end
+	return not access.allow or networks.have(access.allow, address)
+end
+
+local function check_password(asked, policy)
+	local outcome = passwords.are_good(policy.basic_auth.users, asked_of.header(asked, "authorization"))
+	if outcome == passwords.BUSY then
+		return refuse(asked, 503, "too many passwords are being checked\n")
+	elseif not outcome then
+		return refuse(asked, 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' })
+	end
+	asked.has_password = true
+end
+
+local function guard(asked, policy)
+	local access, auth = policy.source_access, policy.basic_auth
+	if not access and not auth and not policy.rate_limits then
+		return
+	end
+	local address = networks.address(ngx.var.binary_remote_addr)
+	limit_rate(asked, policy, address)
+	local fits = access and fits_access(access, address)
+	if access and auth and policy.satisfy_any then
+		return not fits and check_password(asked, policy)
+	end
+	if access and not fits then
+		return refuse(asked, 403, "forbidden\n")
+	end
+	return auth and check_password(asked, policy)
+end
+
+-- ---- 11 and 12: the request as the backend gets it ----
+
+-- Headers that nginx.conf.tmpl sets, by the variable that has another value, and what they are without it.
+local own = {
+	["host"] = { "sluice_set_host", function(asked) return asked.header end },
+	["x-forwarded-for"] = { "sluice_set_for", function() return ngx.var.remote_addr end },
+	["x-forwarded-proto"] = { "sluice_set_proto", function(asked) return asked.view.is_tls and "https" or "http" end },
+	["x-forwarded-host"] = { "sluice_set_forwarded_host", function(asked) return asked.header end },
+	["x-forwarded-port"] = { "sluice_set_port", function(asked) return tostring(asked.port) end },
+	["x-real-ip"] = { "sluice_set_real_ip", function() return ngx.var.remote_addr end },
+	["forwarded"] = { "sluice_set_forwarded", function() return ngx.var.sluice_forwarded end },
+}
+
+local function change_own(asked, change, value)
+	local variable, present = unpack(own[change.key])
+	local before = ngx.var[variable] or ""
+	if change.key == "host" then
+		-- There is one, and no more than one.
+		if change.action == "set" and value ~= "" then
+			ngx.var[variable] = value
+		end
+	elseif change.action == "remove" or (change.action == "set" and value == "") then
+		ngx.var[variable] = REMOVED
+	elseif change.action == "set" or before == REMOVED then
+		ngx.var[variable] = value
+	else
+		ngx.var[variable] = (before ~= "" and before or present(asked)) .. ", " .. value
+	end
+end
+
+local function add_header(name, value)
+	local values = ngx.req.get_headers()[name]
+	if values == nil then
+		values = value
+	elseif type(values) == "table" then
+		values[#values + 1] = value
+	else
+		values = { values, value }
+	end
+	ngx.req.set_header(name, values)
+end
+
+-- nginx takes a header without a value away; a blank is none of a value.
+local function or_blank(value)
+	return value ~= "" and value or " "
+end
+
+local function change_request(asked, changes)
+	local values = {}
+	for i = 1, #changes do
+		values[i] = changes[i].value(asked)
+	end
+	for i = 1, #changes do
+		local change = changes[i]
+		if own[change.key] then
+			change_own(asked, change, values[i])
+		elseif change.action == "remove" then
+			ngx.req.clear_header(change.name)
+		elseif change.action == "set" then
+			ngx.req.set_header(change.name, or_blank(values[i]))
+		else
+			add_header(change.name, or_blank(values[i]))
+		end
+	end
+end
+
+local function prepare_request(asked, policy)
+	if policy.needs_headers then
+		asked_of.headers(asked)
+	end
+	local target = policy.rewrite and pieces.to_path(policy.rewrite(asked, true)) .. asked_of.arguments(asked)
+	if asked.has_password then
+		ngx.req.clear_header("Authorization")
+	end
+	if policy.request_headers then
+		change_request(asked, policy.request_headers)
+	end
+	ngx.var.sluice_target = target or ""
+end
+
+-- ---- public functions ----
+
+-- Everything up to the backend, once find() has been there. `is_served`: the pool has an endpoint and can be spoken to. `on_ready` is called before headers
+-- are changed.
+function _M.go(asked, is_served, on_ready)
+	local rule = asked.rule
+	if rule == rules.LIMIT then
+		return finish(asked, 500, "the path takes too long to compare\n")
+	elseif rule.is_closed or (rule.policy and not asked.policy) then
+		return finish(asked, 503, "closed\n")
+	end
+	local policy = asked.policy
+	if policy then
+		limit_length(asked, policy)
+		answer_preflight(asked, policy)
+	end
+	answer_rule(asked, rule)
+	if policy then
+		redirect_to_https(asked, policy)
+	end
+	if not is_served then
+		return finish(asked, 503, "no endpoints\n")
+	end
+	if policy then
+		guard(asked, policy)
+	end
+	on_ready()
+	if policy then
+		prepare_request(asked, policy)
+	end
+end
+
+-- Of a request that has been served, or is not going to be.
+function _M.release(asked)
+	if asked.held then
+		limits.release(asked.held)
+		asked.held = nil
+	end
+end
+
+-- In the balancer; `is_long`: the connection is upgraded.
+function _M.set_timeouts(asked, is_long)
+	local timeouts = asked and asked.policy and asked.policy.timeouts
+	if timeouts then
+		local long = is_long and LONG_S or nil
+		balancer.set_timeouts(timeouts.connect or (is_long and DEFAULT_CONNECT_S or nil), timeouts.send or long, timeouts.read or long)
+	elseif is_long then
+		balancer.set_timeouts(DEFAULT_CONNECT_S, LONG_S, LONG_S)
+	end
+end
+
+return _M

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/rule_text.h"
+
+#include "provider-nginx/network_text.h"
+
+static void add_piece(struct tree_text *tree, const struct piece *piece)
+{
+	static const char *const words[] = {
+		[REQUEST_TEXT] = "text",
+		[REQUEST_GROUP] = "group",
+		[REQUEST_SCHEME] = "scheme",
+		[REQUEST_HOST] = "host",
+		[REQUEST_HOST_HEADER] = "host_header",
+		[REQUEST_PORT] = "port",
+		[REQUEST_METHOD] = "method",
+		[REQUEST_PATH] = "path",
+		[REQUEST_PATH_REST] = "path_rest",
+		[REQUEST_QUERY] = "query",
+		[REQUEST_ARGUMENTS] = "arguments",
+		[REQUEST_TARGET] = "target",
+		[REQUEST_CLIENT] = "client",
+		[REQUEST_HEADER] = "header",
+		[REQUEST_COOKIE] = "cookie",
+		[REQUEST_ARGUMENT] = "argument",
+	};
+	tree_open(tree, words[piece->value]);
+	if (piece->value == REQUEST_GROUP)
+		tree_add_number(tree, piece->group);
+	else if (!str_is_empty(piece->text))
+		tree_add(tree, piece->text);
+	tree_close(tree);
+}
+
+static void add_pieces(
+	struct tree_text *tree, const char *word, const struct piece *pieces, size_t count)
+{
+	tree_open(tree, word);
+	for (size_t i = 0; i < count; i++)
+		add_piece(tree, &pieces[i]);
+	tree_close(tree);
+}
+
+static void start(struct tree_text *tree, struct buf *text)
+{
+	buf_init(text, RULE_TEXT_LEN_MAX);
+	*tree = (struct tree_text){.out = text};
+}
+
+/* ---- routes ---- */
+
+static void add_condition(struct tree_text *tree, const struct condition *condition)
+{
+	static const char *const subjects[] = {[CONDITION_METHOD] = "method",
+		[CONDITION_HEADER] = "header",
+		[CONDITION_QUERY] = "query",
+		[CONDITION_COOKIE] = "cookie"};
+	static const char *const matches[] = {[CONDITION_EXACT] = "exact",
+		[CONDITION_PRESENT] = "present",
+		[CONDITION_REGEX] = "regex"};
+	tree_open(tree, "if");
+	tree_add(tree, str_from(subjects[condition->subject]));
+	tree_add(tree, condition->name);
+	tree_add(tree, str_from(matches[condition->match]));
+	tree_add(tree, condition->value);
+	tree_close(tree);
+}
+
+static void add_pools(struct tree_text *tree, const struct path_rule *rule)
+{
+	tree_open(tree, "pools");
+	for (size_t i = 0; i < rule->pools.count; i++) {
+		struct name pool = name_of(NAME_POOL, rule->pools.items[i].pool);
+		tree_add(tree, name_str(&pool));
+		tree_add_number(tree, rule->pools.items[i].weight);
+	}
+	tree_close(tree);
+}
+
+static void add_target(struct tree_text *tree, const struct route_rule *item)
+{
+	const struct path_rule *rule = item->rule;
+	if (item->pool.text[0] != 0)
+		tree_add_pair(tree, "pool", name_str(&item->pool));
+	if (rule->pools.count != 0)
+		add_pools(tree, rule);
+	if (rule->redirect != NULL) {
+		tree_add_number_pair(tree, "redirect", rule->redirect->status);
+		add_pieces(tree, "location", rule->redirect->location.items,
+			rule->redirect->location.count);
+	}
+	if (rule->answer != NULL) {
+		tree_add_number_pair(tree, "answer", rule->answer->status);
+		tree_add_pair(tree, "text", rule->answer->text);
+	}
+}
+
+static void add_rule(struct tree_text *tree, const struct route_rule *item)
+{
+	const struct path_rule *rule = item->rule;
+	tree_open(tree, NULL);
+	if (item->has_to_match && str_is_empty(rule->regex)) {
+		tree_add_pair(tree, "path", item->path);
+		if (item->is_exact)
+			tree_add_flag(tree, "exact");
+	} else if (!str_is_empty(rule->regex)) {
+		tree_add_pair(tree, "regex", rule->regex);
+	}
+	if (rule->match == PATH_PREFIX && str_is_empty(rule->regex))
+		tree_add_number_pair(tree, "rest", item->path.len);
+	for (size_t i = 0; i < rule->conditions.count; i++)
+		add_condition(tree, &rule->conditions.items[i]);
+	if (item->policy.text[0] != 0)
+		tree_add_pair(tree, "policy", name_str(&item->policy));
+	if (item->is_closed)
+		tree_add_flag(tree, "closed");
+	else
+		add_target(tree, item);
+	tree_close(tree);
+}
+
+static const char *write_route(void *ctx, const struct route *route, struct row_draft *draft)
+{
+	struct buf text;
+	struct tree_text tree;
+	(void)ctx;
+	start(&tree, &text);
+	tree_open(&tree, NULL);
+	for (size_t i = 0; i < route->count; i++)
+		add_rule(&tree, &route->rules[i]);
+	tree_close(&tree);
+	if (!tree.is_full)
+		row_draft_add(draft, ROW_WHOLE,
+			arena_printf(draft->arena, "route:%s", route->name.text),
+			arena_str(draft->arena, buf_str(&text)));
+	buf_fini(&text);
+	return tree.is_full ? "the rules for its path are too long" : NULL;
+}
+
+/* ---- policies ---- */
+
+static void add_texts(
+	struct tree_text *tree, const char *word, const struct str *items, size_t count)
+{
+	if (count == 0)
+		return;
+	tree_open(tree, word);
+	for (size_t i = 0; i < count; i++)
+		tree_add(tree, items[i]);
+	tree_close(tree);
+}
+
+static void add_text(struct tree_text *tree, const char *word, struct str text)
+{
+	if (!str_is_empty(text))
+		tree_add_pair(tree, word, text);
+}
+
+static void add_number(struct tree_text *tree, const char *word, uint64_t number)
+{
+	if (number != 0)
+		tree_add_number_pair(tree, word, number);
+}
+
+static void add_flag(struct tree_text *tree, const char *word, bool is_set)
+{
+	if (is_set)
+		tree_add_flag(tree, word);
+}
+
+static void add_cors(struct tree_text *tree, const struct cors *cors)
+{
+	tree_open(tree, "cors");
+	add_flag(tree, "any_origin", cors->any_origin);
+	add_texts(tree, "origins", cors->origins.items, cors->origins.count);
+	add_flag(tree, "credentials", cors->credentials);
+	add_text(tree, "methods", cors->methods);
+	add_text(tree, "headers", cors->headers);
+	add_text(tree, "expose_headers", cors->expose_headers);
+	add_number(tree, "max_age", cors->max_age_s);
+	tree_close(tree);
+}
+
+static void add_hsts(struct tree_text *tree, const struct hsts *hsts)
+{
+	tree_open(tree, "hsts");
+	tree_add_number_pair(tree, "max_age", hsts->max_age_s);
+	add_flag(tree, "subdomains", hsts->subdomains);
+	add_flag(tree, "preload", hsts->preload);
+	tree_close(tree);
+}
+
+static void add_limits(struct tree_text *tree, const struct rate_limits *limits)
+{
+	tree_open(tree, "rate_limits");
+	for (size_t i = 0; i < limits->requests.count; i++) {
+		const struct rate_limit *limit = &limits->requests.items[i];
+		tree_open(tree, "limit");
+		tree_add_number(tree, limit->requests);
+		tree_add_number(tree, limit->interval_s);
+		tree_add_number(tree, limit->burst);
+		tree_close(tree);
+	}
+	add_number(tree, "concurrent", limits->concurrent);
+	network_text_add(tree, "exempt", limits->exempt.items, limits->exempt.count);
+	tree_add_number_pair(tree, "status", limits->status != 0 ? limits->status : 429);
+	tree_close(tree);
+}
+
+static void add_guards(struct tree_text *tree, const struct policy *policy)
+{
+	if (policy->rate_limits != NULL)
+		add_limits(tree, policy->rate_limits);
+	if (policy->source_access != NULL) {
+		tree_open(tree, "source_access");
+		network_text_add(tree, "deny", policy->source_access->deny.items,
+			policy->source_access->deny.count);
+		network_text_add(tree, "allow", policy->source_access->allow.items,
+			policy->source_access->allow.count);
+		tree_close(tree);
+	}
+	if (policy->basic_auth != NULL) {
+		struct name users = name_of(NAME_USERS, policy->basic_auth->users);
+		tree_open(tree, "basic_auth");
+		tree_add_pair(tree, "realm", policy->basic_auth->realm);
+		tree_add_pair(tree, "users", name_str(&users));
+		tree_close(tree);
+	}
+	add_flag(tree, "satisfy_any", policy->satisfy_any);
+}
+
+static void add_changes(
+	struct tree_text *tree, const char *word, const struct header_change *items, size_t count)
+{
+	static const char *const actions[] = {
+		[HEADER_SET] = "set", [HEADER_ADD] = "add", [HEADER_REMOVE] = "remove"};
+	if (count == 0)
+		return;
+	tree_open(tree, word);
+	for (size_t i = 0; i < count; i++) {
+		tree_open(tree, actions[items[i].action]);
+		tree_add(tree, items[i].name);
+		add_pieces(tree, NULL, items[i].value.items, items[i].value.count);
+		tree_close(tree);
+	}
+	tree_close(tree);
+}
+
+static void add_policy(struct tree_text *tree, const struct policy *policy)
+{
+	add_number(tree, "body_max_bytes", policy->body_max_bytes);
+	if (policy->cors != NULL)
+		add_cors(tree, policy->cors);
+	add_number(tree, "https_redirect", policy->https_redirect);
+	add_number(tree, "https_port", policy->https_port);
+	if (policy->hsts != NULL)
+		add_hsts(tree, policy->hsts);
+	add_guards(tree, policy);
+	if (policy->rewrite.count != 0)
+		add_pieces(tree, "rewrite", policy->rewrite.items, policy->rewrite.count);
+	add_changes(tree, "request_headers", policy->request_headers.items,
+		policy->request_headers.count);
+	add_changes(tree, "response_headers", policy->response_headers.items,
+		policy->response_headers.count);
+	if (policy->timeouts == NULL)
+		return;
+	tree_open(tree, "timeouts");
+	add_number(tree, "connect", policy->timeouts->connect_ms);
+	add_number(tree, "send", policy->timeouts->send_ms);
+	add_number(tree, "read", policy->timeouts->read_ms);
+	tree_close(tree);
+}
+
+static bool write_policy(void *ctx, const struct name *name, const struct policy *policy,
+	struct row_draft *draft, struct str *ret_problem)
+{
+	struct buf text;
+	struct tree_text tree;
+	(void)ctx;
+	start(&tree, &text);
+	tree_open(&tree, NULL);
+	add_policy(&tree, policy);
+	tree_close(&tree);
+	if (tree.is_full)
+		*ret_problem =
+			STR("they are too long for this proxy: its requests are answered with 503");
+	else
+		row_draft_add(draft, ROW_WHOLE, arena_printf(draft->arena, "policy:%s", name->text),
+			arena_str(draft->arena, buf_str(&text)));
+	buf_fini(&text);
+	return !tree.is_full;
+}
+
+const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
+
+/* ---- users ---- */
+
+bool rule_text_users(const struct users *users, struct buf *out)
+{
+	struct tree_text tree = {.out = out};
+	tree_open(&tree, NULL);
+	for (size_t i = 0; i < users->users.count; i++) {
+		tree_add(&tree, users->users.items[i].name);
+		tree_add(&tree, users->users.items[i].hash);
+	}
+	tree_close(&tree);
+	return !tree.is_full;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""table.py TOOL: every row of tests/cases/traffic.json, asked of proto/decision.h, whose answers must be those that proxies must give."""
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import oracle, traffic_table as table  # noqa: E402
+from lib.answer import Answer  # noqa: E402
+from lib.traffic_rows import check_answer, joined, wanted_of  # noqa: E402
+
+HTTP, HTTPS = 80, 443
+PORTS = {"http": HTTP, "https": HTTPS}
+
+
+class Pod:
+    def __init__(self, name: str):
+        self.name, self.ip, self.port = name, "10.0.0.1", 8080
+
+
+def objects_of(world: str) -> list[dict[str, Any]]:
+    listeners = [{"port": HTTP, "protocol": "http"}, {"port": HTTPS, "protocol": "https"}]
+    balancer = {"kind": "load-balancer", "id": table.LB, "listeners": listeners, "default_pool": table.default_pool(world)}
+    return [balancer, *table.objects(world, table.WORDS, [Pod(name) for name in sorted(table.pools_of(world))])]
+
+
+def answer_of(decision: dict[str, Any], request: dict[str, Any], pool: str) -> tuple[Answer, dict[str, Any]]:
+    """The answer of a proxy that does what was decided, and what the backend of that pool has seen."""
+    if decision.get("status"):
+        body = "" if request["method"] == "HEAD" else decision.get("body", "")
+        return Answer(decision["status"], joined(oracle.pairs(decision["headers"])), body.encode("latin-1")), {}
+    seen = {"target": decision["target"], "host": decision.get("host_header"), "method": request["method"],
+            "headers": oracle.apply(request["headers"], decision.get("request_headers", []))}
+    said = [[part.strip() for part in value.split(":", 1)] for name, value in seen["headers"] if name.lower() == "x-say"]
+    sent = [["content-type", "application/json"], ["x-backend", pool], *said]
+    return Answer(200, joined(oracle.apply(sent, decision.get("response_headers", []))), b""), seen
+
+
+def check_shares(row: dict[str, Any], decision: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """What `counts` names is what may be drawn, and the bounds are about what is expected."""
+    total = sum(pool.get("weight", 0) for pool in decision.get("pools", []))
+    expected: dict[str, float] = {}
+    for pool in decision.get("pools", []):
+        key = pool["id"] if pool.get("endpoints") else "503"
+        expected[key] = expected.get(key, 0) + row["n"] * pool.get("weight", 0) / total
+    if decision.get("status"):
+        expected[str(decision["status"])] = row["n"]
+    if decision.get("limit_status"):
+        assert set(wanted["counts"]) <= {*expected, str(decision["limit_status"])}, expected
+        return
+    assert {key for key, number in expected.items() if number} == set(wanted["counts"]), expected
+    for key, (least, most) in wanted["counts"].items():
+        assert least <= expected[key] <= most, expected
+
+
+def check_row(row: dict[str, Any], request: dict[str, Any], decision: dict[str, Any]) -> None:
+    wanted = wanted_of(row, "oracle")
+    words = {"{client}": request["client"], "{port}": str(request["port"]), "{https}": str(HTTPS)}
+    if "counts" in wanted:
+        check_shares(row, decision, wanted)
+        return
+    pool = next((item["id"] for item in decision.get("pools", []) if item.get("weight")), None)
+    answer, seen = answer_of(decision, request, pool)
+    check_answer(wanted, answer, lambda _name: seen, words)
+
+
+def main() -> int:
+    bad = 0
+    for world in sorted({table.world_of(name) for name in table.TOPICS}):
+        rows = [row for row in table.rows() if table.world_of(row["topic"]) == world]
+        requests = [oracle.request_of(row["request"], PORTS) for row in rows]
+        for row, request, decision in zip(rows, requests, oracle.decide(sys.argv[1], objects_of(world), requests), strict=True):
+            try:
+                check_row(row, request, decision)
+            except (AssertionError, KeyError) as problem:
+                print(f"{table.title(row)}: {problem!r}\n    {decision}")
+                bad += 1
+    print(f"{len(table.rows())} rows, {bad} wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
