@@ -151,9 +151,32 @@ static const char *missing_guard(const struct policy *policy)
 	return policy->basic_auth != NULL ? "passwords" : NULL;
 }
 
+/* HAProxy takes away other names than these (http-restrict-req-hdr-names), so that nobody sends what is told apart from them by one endpoint only. */
+static bool is_kept_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			c != '-')
+			return false;
+	}
+	return true;
+}
+
+static bool are_kept_names(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->request_headers.count; i++) {
+		if (!is_kept_name(policy->request_headers.items[i].name))
+			return false;
+	}
+	return true;
+}
+
 static const char *missing_comfort(const struct policy *policy)
 {
-	return policy->body_max_bytes != 0           ? "the limit of bodies"
+	return !are_kept_names(policy)
+		       ? "headers of requests whose names have more than letters, digits and dashes"
+	       : policy->body_max_bytes != 0         ? "the limit of bodies"
 	       : policy->response_headers.count != 0 ? "changes of the answer's headers"
 	       : policy->timeouts != NULL            ? "timeouts"
 						     : NULL;
