@@ -307,6 +307,17 @@ static void read_headers(const struct nginx_reader *r)
 		set_header(r, "X-Forwarded-Prefix", &value);
 }
 
+/* Two more names for what providers say by X-Forwarded-Proto. */
+static void say_scheme(const struct nginx_reader *r)
+{
+	struct pieces scheme = {0};
+	pieces_add_value(&scheme, r->d->arena, REQUEST_SCHEME, STR_NONE);
+	if (!nginx_ask(r, POLICY_REQUEST_HEADERS, NGINX_ROW_COUNT))
+		return;
+	set_header(r, "X-Scheme", &scheme);
+	set_header(r, "X-Forwarded-Scheme", &scheme);
+}
+
 /* ---- canaries ---- */
 
 static void read_canary_header(const struct nginx_reader *r, struct canary_settings *canary)
@@ -380,6 +391,7 @@ void ingress_nginx_read_route(
 	read_cors(&r);
 	read_limits_of_size_and_time(&r);
 	read_headers(&r);
+	say_scheme(&r);
 	nginx_read_guards(&r);
 	d->route->is_closed |= nginx->is_closed;
 }
