@@ -15,7 +15,7 @@ local balancer = require("ngx.balancer")
 local _M = {}
 
 local finish = answer.finish
-local REMOVED = "\n" -- in place of the value of a header that we set ourselves
+local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 
