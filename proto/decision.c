@@ -81,8 +81,8 @@ static bool route(struct making *m)
 {
 	const struct virtual_host *host = m->to->host = find_host(m, false);
 	enum match_outcome outcome = MATCH_NO;
-	if (host != NULL && host->decoded &&
-		!request_decode_path(m->parts.path, m->arena, &m->parts.matched))
+	m->parts.is_decoded = host != NULL && host->decoded;
+	if (m->parts.is_decoded && !request_decode_path(m->parts.path, m->arena, &m->parts.matched))
 		return making_end(m,
 			making_add_step(m, STEP_ROUTE,
 				"the path cannot be decoded, or leads above the root"),

@@ -17,6 +17,7 @@ struct request_parts {
 	bool has_query;
 	/* Set when a rule was found. */
 	struct str matched; /* the path that rules were compared with: as sent, or decoded */
+	bool is_decoded;    /* `matched` was */
 	struct str rest;    /* of it, behind the rule's path */
 	struct str groups[REGEX_GROUPS_MAX]; /* of the rule's regular expression */
 };

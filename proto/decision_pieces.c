@@ -72,43 +72,51 @@ static bool has_control(struct str text)
 	return false;
 }
 
-struct str pieces_value(const struct request_parts *parts, struct piece_list pieces)
+/* What a text of pieces gets from one of them. */
+static struct str clean_value(const struct request_parts *parts, const struct piece *piece)
 {
-	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
+	struct str value = raw_value(parts, piece);
+	return has_control(value) ? STR_NONE : value;
+}
+
+static struct str join(struct arena *arena, const struct str *values, size_t count)
+{
 	size_t len = 0;
-	for (size_t i = 0; i < pieces.count; i++) {
-		values[i] = raw_value(parts, &pieces.items[i]);
-		if (has_control(values[i]))
-			values[i] = STR_NONE;
+	for (size_t i = 0; i < count; i++)
 		len += values[i].len;
-	}
-	char *to = arena_alloc(parts->arena, len + 1);
+	char *to = arena_alloc(arena, len + 1);
 	len = 0;
-	for (size_t i = 0; i < pieces.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		str_put(to + len, values[i]);
 		len += values[i].len;
 	}
 	return (struct str){to, len};
 }
 
-/* RFC 3986, 3.3, and the percent sign of what is encoded already. */
+struct str pieces_value(const struct request_parts *parts, struct piece_list pieces)
+{
+	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
+	for (size_t i = 0; i < pieces.count; i++)
+		values[i] = clean_value(parts, &pieces.items[i]);
+	return join(parts->arena, values, pieces.count);
+}
+
+/* RFC 3986, 3.3. */
 static bool is_of_path(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != '\0' && strchr("-._~!$&'()*+,;=:@/%", c) != NULL);
+	       (c != '\0' && strchr("-._~!$&'()*+,;=:@/", c) != NULL);
 }
 
-struct str pieces_path(const struct request_parts *parts, struct piece_list pieces)
+/* `is_decoded`: a percent sign stands for itself; otherwise for what is encoded already. */
+static struct str encode_path(struct str value, bool is_decoded, struct arena *arena)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	struct str value = pieces_value(parts, pieces);
-	char *to = arena_alloc(parts->arena, value.len * 3 + 2);
+	char *to = arena_alloc(arena, value.len * 3 + 1);
 	size_t len = 0;
-	if (!str_starts_with(value, STR("/")))
-		to[len++] = '/';
 	for (size_t i = 0; i < value.len; i++) {
 		unsigned char byte = (unsigned char)value.p[i];
-		if (is_of_path(value.p[i])) {
+		if (is_of_path(value.p[i]) || (byte == '%' && !is_decoded)) {
 			to[len++] = value.p[i];
 			continue;
 		}
@@ -117,4 +125,18 @@ struct str pieces_path(const struct request_parts *parts, struct piece_list piec
 		to[len++] = digits[byte & 15];
 	}
 	return (struct str){to, len};
+}
+
+struct str pieces_path(const struct request_parts *parts, struct piece_list pieces)
+{
+	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
+	for (size_t i = 0; i < pieces.count; i++) {
+		const struct piece *piece = &pieces.items[i];
+		bool is_decoded = parts->is_decoded && (piece->value == REQUEST_GROUP ||
+							       piece->value == REQUEST_PATH_REST);
+		values[i] = encode_path(clean_value(parts, piece), is_decoded, parts->arena);
+	}
+	struct str path = join(parts->arena, values, pieces.count);
+	return str_starts_with(path, STR("/")) ? path
+					       : arena_printf(parts->arena, "/%.*s", STR_FMT(path));
 }

@@ -5,11 +5,6 @@
 
 static const char topic[] = "pool";
 
-struct str assign_row_key(const struct assign *assign, const struct name *pool)
-{
-	return arena_printf(assign->arena, "pool:%s", pool->text);
-}
-
 /* Takes a slot of the pool's class; if there is none, new ones are made, which can be used after a reload. */
 static struct slot *take(const struct assign *assign, struct slot_class *sort,
 	const struct name *pool, uint64_t space, enum slots_growth *ret_growth)
@@ -111,8 +106,7 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 		*ret_left = old;
 	const char *unspoken = set_servers(assign, slot, &value);
 	tell_refused(assign, &value, unspoken != NULL ? unspoken : refused);
-	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool),
-		(struct str){slot->name, SLOT_NAME_LEN});
+	rows_want(assign->rows, ROW_POOL, name_str(&pool), (struct str){slot->name, SLOT_NAME_LEN});
 	return slot;
 }
 

@@ -26,8 +26,6 @@ struct assign {
 	size_t slots_min; /* how many pools there are slots for at first */
 };
 
-/* The key of the row with a pool's slot, in the arena. */
-struct str assign_row_key(const struct assign *assign, const struct name *pool);
 /* The pool was added or changed: gives it a slot of its class, making slots when none is free, and sets the wanted servers. NULL: there are too
  * many. *ret_left is another slot that the pool had before, or NULL. */
 struct slot *assign_pool(

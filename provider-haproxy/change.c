@@ -153,6 +153,7 @@ void change_on_worker(struct engine *engine, long worker)
 	engine->is_reload_forced = false;
 	connection_set_fresh(engine->connection);
 	disk_remove_former(engine->disk, engine->proxy_dir);
+	disk_remove_former_maps(engine->disk);
 	backoff_succeeded(&engine->change->backoff);
 	engine_set_problem(engine, NULL);
 }

@@ -26,6 +26,7 @@ struct connection {
 	long worker;
 	long former_worker; /* while a reload is under way: the worker being replaced; 0: none */
 	bool is_fresh;
+	bool has_maps;
 };
 
 /* ---- what is known ---- */
@@ -97,6 +98,16 @@ const char *connection_running(const struct connection *connection)
 void connection_set_running(struct connection *connection, const char *description)
 {
 	snprintf(connection->running, sizeof(connection->running), "%s", description);
+}
+
+bool connection_has_maps(const struct connection *connection)
+{
+	return connection->has_maps;
+}
+
+void connection_set_has_maps(struct connection *connection, bool has_maps)
+{
+	connection->has_maps = has_maps;
 }
 
 size_t connection_group_count(const struct connection *connection)
@@ -271,6 +282,7 @@ struct connection *connection_new(struct ev_loop *loop, const struct connection_
 	connection->loop = loop;
 	connection->ops = ops;
 	connection->ctx = ctx;
+	connection->has_maps = true;
 	ev_init(&connection->reconnect, on_reconnect);
 	connection->reconnect.data = connection;
 	backoff_init(&connection->backoff, 0.02, 1);

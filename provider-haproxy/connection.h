@@ -58,6 +58,9 @@ bool connection_is_fresh(const struct connection *connection);
 void connection_set_fresh(struct connection *connection);
 /* Its pid; 0: it is not known, or has ended. */
 long connection_worker(const struct connection *connection);
+/* It has the tables in which we put rows; without a connection this is not known to be otherwise. */
+bool connection_has_maps(const struct connection *connection);
+void connection_set_has_maps(struct connection *connection, bool has_maps);
 /* The description of what it runs, see render.h; "": not known. */
 const char *connection_running(const struct connection *connection);
 /* Of somebody else's HAProxy that is not up: it will run that when it comes. */

@@ -94,6 +94,23 @@ void disk_put_off(struct disk *disk, double pause_s)
 		flush_after(disk, pause_s);
 }
 
+const char *disk_map_name(enum row_table table)
+{
+	static const char *const names[ROW_TABLE_COUNT] = {
+		[ROW_WHOLE] = "maps/hosts.map",
+		[ROW_PREFIX] = "maps/prefixes.map",
+		[ROW_POOL] = "maps/pools.map",
+		[ROW_RULE] = "maps/rules.map",
+	};
+	return names[table];
+}
+
+bool disk_has_maps(struct str main_file)
+{
+	const char *name = disk_map_name(ROW_POOL);
+	return main_file.len != 0 && memmem(main_file.p, main_file.len, name, strlen(name)) != NULL;
+}
+
 int disk_make_folders(const struct disk *disk)
 {
 	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
@@ -179,6 +196,16 @@ bool disk_has_proxy_folder(const struct disk *disk)
 	return strcmp(local_proxy_dir(disk->options), disk->options->state_dir) != 0;
 }
 
+void disk_remove_former_maps(const struct disk *disk)
+{
+	static const char *const names[] = {DISK_FORMER_MAP, "maps/prefix.map"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = local_path(disk->local, names[i]);
+		(void)files_remove(path);
+		free(path);
+	}
+}
+
 void disk_remove_former(const struct disk *disk, const char *proxy_dir)
 {
 	if (!disk_has_proxy_folder(disk) || strcmp(proxy_dir, disk->options->state_dir) == 0)
@@ -204,7 +231,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 struct disk *disk_new(const struct local_options *options, struct local *local,
 	void (*on_due)(void *ctx), void (*on_late)(void *ctx), void *ctx, char **ret_problem)
 {
-	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
 	struct disk *disk = xcalloc(1, sizeof(*disk));
 	disk->options = options;
 	disk->local = local;
@@ -223,7 +249,7 @@ struct disk *disk_new(const struct local_options *options, struct local *local,
 		return NULL;
 	}
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		char *path = local_path(local, names[table]);
+		char *path = local_path(local, disk_map_name((enum row_table)table));
 		disk->maps[table] = rowfile_new(local_rows(local), (enum row_table)table, path);
 		free(path);
 	}

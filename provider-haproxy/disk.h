@@ -23,6 +23,13 @@ int disk_write_group(const struct disk *disk, struct group *group);
 /* To be freed by the caller. */
 char *disk_group_path(const struct disk *disk, size_t number);
 struct rowfile *disk_map(const struct disk *disk, enum row_table table);
+/* Of the table's file, in the state folder. */
+const char *disk_map_name(enum row_table table);
+/* The main file refers to these, not to those of a former release. */
+bool disk_has_maps(struct str main_file);
+/* Where a former release kept hosts and pools. */
+#define DISK_FORMER_MAP "maps/whole.map"
+void disk_remove_former_maps(const struct disk *disk);
 /* Syncs the maps that are there, and writes the others; `is_whole`: writes all. */
 int disk_write_maps(const struct disk *disk, bool is_whole);
 /* Stores what is wanted of the row. A failure has been reported. */

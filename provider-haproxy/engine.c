@@ -13,6 +13,7 @@
 #include "provider-haproxy/idle.h"
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump.h"
 #include "provider-haproxy/pump_certs.h"
@@ -41,6 +42,7 @@ static void update_binds(struct engine *engine)
 	certs_set_default(&engine->certs, default_certificate);
 	main_file_set_stale(engine->main_file);
 	probe_want_rows(engine->probe, binds_ports(engine->binds));
+	rows_want(local_rows(engine->local), ROW_POOL, STR(PROBE_TARGET), STR(PROBE_TARGET));
 }
 
 static bool is_settled(const struct engine *engine)
@@ -162,6 +164,15 @@ static void on_binds(void *ctx)
 
 /* ---- life ---- */
 
+static void remember_former(struct engine *engine)
+{
+	char *path = engine_path(engine, DISK_FORMER_MAP);
+	struct rowfile *map = rowfile_new(local_rows(engine->local), ROW_WHOLE, path);
+	pools_remember_former(engine, map);
+	rowfile_free(map);
+	free(path);
+}
+
 static void make_files(struct engine *engine)
 {
 	char *dir = engine_path(engine, "certs");
@@ -171,7 +182,8 @@ static void make_files(struct engine *engine)
 	trust_files_init(&engine->trust, dir);
 	free(dir);
 	repair_read(engine);
-	pools_remember(engine, disk_map(engine->disk, ROW_WHOLE));
+	if (!pools_remember(engine, disk_map(engine->disk, ROW_POOL)))
+		remember_former(engine);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -201,6 +213,8 @@ struct engine *engine_new(
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
 		.proxy = {config->haproxy, config->trusted_certificates},
+		.routes = ROUTES_DIRECT,
+		.writer = &policies_writer,
 		.folder_mode = 0700,
 		.capabilities = haproxy_capabilities(),
 		.ops = &ops,

@@ -9,9 +9,11 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/certs.h"
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/lua_off.h"
+#include "provider-haproxy/policies.h"
 #include "provider-haproxy/render.h"
 #include "provider-proxy/capabilities.h"
 #include "provider-proxy/rowfile.h"
@@ -114,7 +116,6 @@ static void show_main(struct renderer *renderer)
 static void show_all(struct renderer *renderer)
 {
 	struct rendering *common = &renderer->common;
-	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
 	/* The list determines whether there is a default certificate, which the main file needs to know. */
 	certs_show(&renderer->certs, on_cert_file, common);
 	show_main(renderer);
@@ -132,7 +133,7 @@ static void show_all(struct renderer *renderer)
 	}
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
 		must(rowfile_text(common->rows, (enum row_table)table, &common->text) == 0);
-		rendering_show(common, names[table]);
+		rendering_show(common, disk_map_name((enum row_table)table));
 	}
 	rendering_show_notices(common);
 }
@@ -141,7 +142,8 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.config = config};
-	char *problem = rendering_init(&renderer.common, job, &config->local, NULL);
+	char *problem = rendering_init(
+		&renderer.common, job, &config->local, ROUTES_DIRECT, &policies_writer);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer);

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/lua_off.h"
 
+#include "provider-haproxy/policies.lua.h"
+
 #include <string.h>
 
 /* HAProxy puts name, number and servers into each object, the objects into tables, and the tables into `core`: all of them are dropped there. Lua has
  * to be kept from looking for garbage meanwhile, which would take longer than making it. */
-static const char script[] = "-- Written by Sluice; changes are lost.\n"
-			     "local unused = {proxies = true, frontends = true, backends = true}\n"
-			     "local proxy = debug.getregistry().Proxy\n"
-			     "collectgarbage('stop')\n"
-			     "if proxy then\n"
-			     "\tproxy.__newindex = function() end\n"
-			     "end\n"
-			     "setmetatable(core, {__newindex = function(core, name, value)\n"
-			     "\tif not unused[name] then\n"
-			     "\t\trawset(core, name, value)\n"
-			     "\t\treturn\n"
-			     "\tend\n"
-			     "\tfor key in pairs(value) do\n"
-			     "\t\tvalue[key] = nil\n"
-			     "\tend\n"
-			     "\tcollectgarbage()\n"
-			     "end})\n"
-			     "-- ";
+#define OBJECTS_OFF                                                              \
+	"if ... ~= 'policies' then\n"                                            \
+	"\tlocal unused = {proxies = true, frontends = true, backends = true}\n" \
+	"\tlocal proxy = debug.getregistry().Proxy\n"                            \
+	"\tcollectgarbage('stop')\n"                                             \
+	"\tif proxy then\n"                                                      \
+	"\t\tproxy.__newindex = function() end\n"                                \
+	"\tend\n"                                                                \
+	"\tsetmetatable(core, {__newindex = function(core, name, value)\n"       \
+	"\t\tif not unused[name] then\n"                                         \
+	"\t\t\trawset(core, name, value)\n"                                      \
+	"\t\t\treturn\n"                                                         \
+	"\t\tend\n"                                                              \
+	"\t\tfor key in pairs(value) do\n"                                       \
+	"\t\t\tvalue[key] = nil\n"                                               \
+	"\t\tend\n"                                                              \
+	"\t\tcollectgarbage()\n"                                                 \
+	"\tend})\n"                                                              \
+	"end\n"
+
+static const char script[] =
+	"-- Written by Sluice; changes are lost.\n" OBJECTS_OFF POLICIES_LUA "-- ";
 
 struct str lua_off_script(void)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A script for HAProxy that frees what its Lua takes. Nothing of ours is written in Lua, but HAProxy before 2.8 makes Lua objects of all backends and
- * servers, twice for each of its threads: with two threads a fourth of its memory, and most of the time that it takes to start. No I/O. */
+/*
+ * The script for HAProxy's Lua. It frees what Lua takes: HAProxy before 2.8 makes Lua objects of all backends and servers, twice for each of its
+ * threads: with two threads a fourth of its memory, and most of the time that it takes to start. And it has policies.lua in it. No I/O.
+ */
 #pragma once
 
 #include "common/str.h"

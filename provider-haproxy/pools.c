@@ -4,8 +4,11 @@
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
+
+#include <errno.h>
 
 /* A thread of HAProxy may have read the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
@@ -64,10 +67,11 @@ static void leave(struct pools *pools, struct slot *slot, bool is_pool_gone)
 
 static bool is_shown(struct engine *engine, const struct leaving *leaving)
 {
-	struct assign assign = assign_of(engine);
-	struct str key = assign_row_key(&assign, &leaving->pool);
-	const struct row *row = rows_find(local_rows(engine->local), ROW_WHOLE, key);
-	return row != NULL && str_eq_c(row_has(row), leaving->slot->name);
+	const struct row *row =
+		rows_find(local_rows(engine->local), ROW_POOL, name_str(&leaving->pool));
+	/* What a former release has put into tables of its own is not known. */
+	return !connection_has_maps(engine->connection) ||
+	       (row != NULL && str_eq_c(row_has(row), leaving->slot->name));
 }
 
 /* Whether nothing has led there for long enough. For a removed pool this is certain only while no pending row might be a route to it. */
@@ -90,11 +94,9 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving, bool 
 		return false;
 	if (!leaving->is_pool_gone)
 		return true;
-	struct assign assign = assign_of(engine);
 	leaving->is_pool_gone = false;
 	leaving->since = clock_monotonic_s();
-	rows_want(local_rows(engine->local), ROW_WHOLE, assign_row_key(&assign, &leaving->pool),
-		STR_NONE);
+	rows_want(local_rows(engine->local), ROW_POOL, name_str(&leaving->pool), STR_NONE);
 	return false;
 }
 
@@ -240,21 +242,29 @@ bool pools_leave_out(struct engine *engine, struct str output)
 static void remember(void *ctx, struct str key, struct str value)
 {
 	struct engine *engine = ctx;
-	struct str prefix = STR("pool:");
 	struct name pool;
 	struct slot *slot = slots_by_name(&engine->slots, value);
-	if (slot == NULL || !str_starts_with(key, prefix) ||
-		!name_is_one(NAME_POOL, str_skip(key, prefix.len)))
+	if (slot == NULL || !name_is_one(NAME_POOL, key))
 		return;
-	memcpy(pool.text, key.p + prefix.len, NAME_LEN);
+	memcpy(pool.text, key.p, NAME_LEN);
 	pool.text[NAME_LEN] = 0;
 	slots_reserve(&engine->slots, slot, &pool);
 }
 
-void pools_remember(struct engine *engine, struct rowfile *map)
+static void remember_former(void *ctx, struct str key, struct str value)
 {
-	/* Without the file every pool gets a slot anew. */
-	(void)rowfile_read(map, remember, engine);
+	if (str_starts_with(key, STR("pool:")))
+		remember(ctx, str_skip(key, 5), value);
+}
+
+bool pools_remember(struct engine *engine, struct rowfile *map)
+{
+	return rowfile_read(map, remember, engine) != -ENOENT;
+}
+
+void pools_remember_former(struct engine *engine, struct rowfile *map)
+{
+	(void)rowfile_read(map, remember_former, engine);
 }
 
 void pools_provide(struct engine *engine)

@@ -15,8 +15,10 @@ void pools_finish_leaving(struct engine *engine);
 bool pools_leave_out(struct engine *engine, struct str output);
 /* The file of this name is damaged: restores its content from a pool, see trust_files_write(). */
 void pools_refill_trust(struct engine *engine, const struct name *name);
-/* Slots that pools had before our start, from the rows on disk. */
-void pools_remember(struct engine *engine, struct rowfile *map);
+/* Slots that pools had before our start, from their rows on disk; without these, every pool gets a slot anew. False: there is no such file. */
+bool pools_remember(struct engine *engine, struct rowfile *map);
+/* Likewise from the file of a former release, which has other rows, too. */
+void pools_remember_former(struct engine *engine, struct rowfile *map);
 /* Releases the groups of slots that have been idle for long, when HAProxy is about to load its configuration. False: there were none; otherwise the
  * main file is out of date. */
 bool pools_release_idle(struct engine *engine);

@@ -10,6 +10,7 @@
 #include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/pump_send.h"
@@ -54,9 +55,10 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	/* It does not look at default-server. */
+	/* It does not look at default-server, and before 3.0 not at HAProxy's own defaults: no idle connection would be kept. */
 	SEND(engine, WHAT_ADD_SERVER,
-		"add server %s/%s %s%s%s:%u weight %u pool-purge-delay %ds pool-low-conn %d%s%s",
+		"add server %s/%s %s%s%s:%u weight %u pool-max-conn -1 pool-purge-delay %ds "
+		"pool-low-conn %d%s%s",
 		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
 		server->port, server->weight, RENDER_IDLE_LOOK_S, RENDER_IDLE_COUNT, sort->server,
 		slot->words != NULL ? slot->words : "");
@@ -266,26 +268,43 @@ static void on_server_refused(struct engine *engine, const char *command)
 
 /* ---- rows ---- */
 
+/* It is wanted, and HAProxy does not have it. */
+static bool is_missing(struct engine *engine, enum row_table table, struct str key)
+{
+	const struct row *row = rows_find(local_rows(engine->local), table, key);
+	return row != NULL && row_wanted(row).p != NULL && row_has(row).p == NULL;
+}
+
+static bool is_missing_pool(void *ctx, struct str name)
+{
+	return is_missing(ctx, ROW_POOL, name);
+}
+
 /* A row must wait while its target does not exist. */
 static bool has_to_wait(struct engine *engine, const struct row *row)
 {
-	struct str key = row_key(row);
 	struct str value = row_wanted(row);
 	if (value.p == NULL || str_eq_c(value, PROBE_TARGET))
 		return false;
-	if (str_starts_with(key, STR("pool:"))) {
+	if (row_table(row) == ROW_POOL) {
 		const struct slot *slot = slots_by_name(&engine->slots, value);
 		/* Until its file is written, a start from the files would lead to the endpoints of the pool that had it. */
 		return slot == NULL || !is_live(engine, slot) || slot->is_left;
 	}
-	if (!name_is_one(NAME_POOL, value))
-		return false;
-	struct str pool_key = arena_printf(&engine->arena, "pool:%.*s", STR_FMT(value));
-	const struct row *pool = rows_find(local_rows(engine->local), ROW_WHOLE, pool_key);
-	return pool != NULL && row_wanted(pool).p != NULL && row_has(pool).p == NULL;
+	if (row_table(row) == ROW_RULE)
+		return policies_any_pool(value, is_missing_pool, engine);
+	if (name_is_one(NAME_POOL, value))
+		return is_missing(engine, ROW_POOL, value);
+	if (name_is_one(NAME_ROUTE, value))
+		return is_missing(engine, ROW_RULE, value);
+	/* See routes.h. */
+	bool is_decoded = name_is_one(NAME_DECODED_HOST, value);
+	struct str rest = str_skip(value, 1);
+	return (is_decoded || name_is_one(NAME_HOST, value)) &&
+	       is_missing(engine, ROW_PREFIX,
+		       arena_printf(&engine->arena, "%c%.*s/",
+			       is_decoded ? NAME_DECODED_PATHS : NAME_HOST, STR_FMT(rest)));
 }
-
-static const char *const map_names[] = {"maps/whole.map", "maps/prefix.map"};
 
 static void send_row(struct engine *engine, struct row *row)
 {
@@ -298,7 +317,7 @@ static void send_row(struct engine *engine, struct row *row)
 	buf_init(&line, CLI_LINE_LEN_MAX);
 	const char *verb = !is_wanted ? "del" : is_there ? "set" : "add";
 	int err = buf_printf(&line, "%s map %s/%s ", verb, engine->config->local.state_dir,
-		map_names[row_table(row)]);
+		disk_map_name(row_table(row)));
 	if (err == 0)
 		err = quote_command(&line, row_key(row));
 	if (err == 0 && is_wanted)
@@ -315,23 +334,21 @@ static void send_row(struct engine *engine, struct row *row)
 	buf_fini(&line);
 }
 
-static bool is_leaving_pool(const struct row *row)
-{
-	return row_wanted(row).p == NULL && str_starts_with(row_key(row), STR("pool:"));
-}
+enum which { WHICH_ALL, WHICH_WANTED };
 
-/* False if routes are left that must wait. Rows of removed pools are sent only with `last`. */
-static bool pump_rows(struct engine *engine, enum row_table table, bool last)
+/* False if rows are left that must wait. */
+static bool pump_rows(struct engine *engine, enum row_table table, enum which which)
 {
 	bool is_done = true;
 	struct rows *rows = local_rows(engine->local);
 	struct row *row;
 	size_t left = rows_dirty_count(rows);
 	while (left-- != 0 && has_room(engine) && (row = rows_first_dirty(rows, table)) != NULL) {
-		bool is_leaving = is_leaving_pool(row);
-		bool is_kept = binds_keep_routes(engine->binds) && row_wanted(row).p == NULL;
-		if (is_kept || (is_leaving ? !last : has_to_wait(engine, row))) {
-			is_done = is_done && is_leaving && !is_kept;
+		bool is_leaving = row_wanted(row).p == NULL;
+		bool is_kept = is_leaving && binds_keep_routes(engine->binds);
+		bool is_later = is_leaving && which == WHICH_WANTED;
+		if (is_kept || is_later || has_to_wait(engine, row)) {
+			is_done = is_done && is_later && !is_kept;
 			rows_defer(rows, row);
 			continue;
 		}
@@ -341,6 +358,18 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 		rows_has(rows, row, row_wanted(row));
 	}
 	return is_done && has_room(engine);
+}
+
+/* Pools first, then the routes that lead to them, what is done there before that, and the hosts. Paths of a host go when it leads elsewhere, a pool when no route can lead to it. */
+static void pump_tables(struct engine *engine)
+{
+	bool is_done = pump_rows(engine, ROW_POOL, WHICH_WANTED);
+	is_done = pump_rows(engine, ROW_RULE, WHICH_WANTED) && is_done;
+	is_done = pump_rows(engine, ROW_PREFIX, WHICH_WANTED) && is_done;
+	is_done = pump_rows(engine, ROW_WHOLE, WHICH_ALL) && is_done;
+	is_done = pump_rows(engine, ROW_PREFIX, WHICH_ALL) && is_done;
+	if (is_done && pump_rows(engine, ROW_RULE, WHICH_ALL))
+		(void)pump_rows(engine, ROW_POOL, WHICH_ALL);
 }
 
 /* ---- responses ---- */
@@ -392,13 +421,9 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 void pump_run(struct engine *engine)
 {
 	pump_slots(engine);
-	if (disk_may_store(engine->disk)) {
-		/* Pools first, then the routes that lead to them; a pool's row goes when no route can lead to it any more. */
-		bool is_done = pump_rows(engine, ROW_WHOLE, false);
-		is_done = pump_rows(engine, ROW_PREFIX, false) && is_done;
-		if (is_done)
-			(void)pump_rows(engine, ROW_WHOLE, true);
-	}
+	/* One that was started by a former release has other tables, and is about to be reloaded. */
+	if (disk_may_store(engine->disk) && connection_has_maps(engine->connection))
+		pump_tables(engine);
 	pump_certs_run(engine);
 	unload_trust(engine);
 }

@@ -8,7 +8,7 @@
 
 #include "common/buf.h"
 
-enum { QUOTE_WORD_LEN_MAX = 8 * 1024 };
+enum { QUOTE_WORD_LEN_MAX = 13 * 1024 };
 
 /* Appends a value of a template (provider-proxy/template.h) so that it is taken literally. Inside double quotes it is escaped. Outside them,
  * where it may be part of a word, it is refused if it is empty or has a byte other than [A-Za-z0-9/._:-] and brackets.

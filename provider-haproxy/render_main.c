@@ -175,6 +175,8 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return is_opened(port_of(view));
 	case HAPROXY_CFG_BLOCK_V6ONLY:
 		return is_v6_wildcard(view->bind);
+	case HAPROXY_CFG_BLOCK_WITH_TLS:
+		return !is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_BIND:

@@ -65,7 +65,7 @@ static bool is_there(const struct engine *engine, const char *name)
 static bool is_new(const struct engine *engine)
 {
 	return !main_file_is_installed(engine->main_file) && !is_there(engine, main_name) &&
-	       !is_there(engine, "maps/whole.map") && !is_there(engine, list_name);
+	       !is_there(engine, disk_map_name(ROW_WHOLE)) && !is_there(engine, list_name);
 }
 
 /* ---- CAs and client certificates ---- */
@@ -182,6 +182,13 @@ static void repair_group(struct engine *engine, struct group *group)
 
 /* ---- other files ---- */
 
+/* Not those of a former release. */
+static bool needs_maps(const struct engine *engine)
+{
+	return !main_file_is_installed(engine->main_file) ||
+	       disk_has_maps(main_file_installed(engine->main_file));
+}
+
 static void repair_maps(struct engine *engine)
 {
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
@@ -258,7 +265,8 @@ bool repair_files(struct engine *engine)
 	if (is_new(engine))
 		return false;
 	begin_telling(engine);
-	repair_maps(engine);
+	if (needs_maps(engine))
+		repair_maps(engine);
 	for (size_t i = 0; i < engine->slots.group_count; i++) {
 		if (engine->slots.groups[i]->is_written)
 			repair_group(engine, engine->slots.groups[i]);
@@ -275,13 +283,16 @@ bool repair_files(struct engine *engine)
 
 bool repair_is_whole(const struct engine *engine)
 {
-	static const char *const names[] = {
-		"trust", "staged", "maps/whole.map", "maps/prefix.map", list_name, main_name};
+	static const char *const names[] = {"trust", "staged", list_name, main_name};
 	/* Before the first configuration no files are expected. */
 	if (!main_file_is_installed(engine->main_file))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!is_there(engine, names[i]))
+			return false;
+	}
+	for (int table = 0; table < ROW_TABLE_COUNT && needs_maps(engine); table++) {
+		if (!is_there(engine, disk_map_name((enum row_table)table)))
 			return false;
 	}
 	return !needs_script(engine) || is_there(engine, LUA_OFF_FILE);

@@ -3,11 +3,12 @@
 #include "provider-haproxy/sync.h"
 
 #include "provider-haproxy/connection.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
 
 #include <stdio.h>
 
-enum { WHAT_WHOLE = ROW_WHOLE, WHAT_PREFIX = ROW_PREFIX, WHAT_OTHER };
+enum { WHAT_OTHER = ROW_TABLE_COUNT }; /* below it: a table */
 
 static struct str next_word(struct str *line)
 {
@@ -37,6 +38,8 @@ static void on_map(void *ctx, unsigned what, const char *command, struct str rep
 	struct engine *engine = ctx;
 	struct str line;
 	while (cli_next_line(&reply, &line)) {
+		if (str_starts_with(line, STR("Unknown map")))
+			connection_set_has_maps(engine->connection, false);
 		if (str_starts_with(line, STR("0x")))
 			read_row(engine, (enum row_table)what, line);
 	}
@@ -126,8 +129,10 @@ void sync_begin(struct engine *engine)
 	rows_forget_has(local_rows(engine->local));
 	slots_forget_has(&engine->slots);
 	certs_forget_has(&engine->certs);
-	ask(engine, WHAT_WHOLE, on_map, "show map", "maps/whole.map");
-	ask(engine, WHAT_PREFIX, on_map, "show map", "maps/prefix.map");
+	connection_set_has_maps(engine->connection, true);
+	for (int table = 0; table < ROW_TABLE_COUNT; table++)
+		ask(engine, (unsigned)table, on_map, "show map",
+			disk_map_name((enum row_table)table));
 	cli_send(connection_cli(engine->connection), STR("show servers state"), STR_NONE,
 		WHAT_OTHER, on_servers, engine);
 	ask(engine, WHAT_OTHER, on_certificates, "show ssl crt-list -n", "certs/list.txt");

@@ -83,7 +83,8 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.objects = NULL};
-	char *problem = rendering_init(&renderer.common, job, &config->local, &rule_text_writer);
+	char *problem = rendering_init(
+		&renderer.common, job, &config->local, ROUTES_BY_HOST, &rule_text_writer);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer, config);

@@ -23,7 +23,11 @@ struct capabilities *nginx_capabilities(void)
 
 struct capabilities *haproxy_capabilities(void)
 {
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
+		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
+		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
+		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
+		STR("request-headers")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_MERGED,
 		.protocols = {protocols, 4},

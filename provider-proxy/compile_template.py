@@ -4,10 +4,12 @@
 
 usage: compile_template.py NAME TEMPLATE HEADER"""
 import json
+import pathlib
 import re
 import sys
 
 TAG = re.compile(r'\{\{(?:([#/]?)([a-z][a-z0-9_]*)|!([^{}]*))\}\}')
+PART = re.compile(r'\{\{> ([a-z_.]+\.tmpl)\}\}\n')
 ALONE = re.compile(r'[ \t]*\{\{(?:[#/][a-z][a-z0-9_]*|![^{}]*)\}\}[ \t]*\n')
 
 
@@ -110,8 +112,7 @@ def header(prefix: str, compiler: Compiler) -> str:
         f'\t{prefix}_nodes, sizeof({prefix}_nodes) / sizeof({prefix}_nodes[0])}};', ''])
 
 
-def main(prefix: str, source: str, target: str) -> None:
-    compiler = Compiler()
+def read(compiler: Compiler, source: pathlib.Path) -> None:
     number = 0
     with open(source, encoding='ascii', newline='\n') as file:
         lines = file.readlines()
@@ -119,10 +120,22 @@ def main(prefix: str, source: str, target: str) -> None:
         for number, line in enumerate(lines, 1):
             if re.search(r'[^\t\n -~]', line):
                 raise TemplateError('a control character')
-            compiler.line(line)
-        compiler.end()
+            part = PART.fullmatch(line)
+            if part:
+                read(compiler, source.parent / part.group(1))
+            else:
+                compiler.line(line)
     except TemplateError as error:
         sys.exit(f'{source}:{number}: {error}')
+
+
+def main(prefix: str, source: str, target: str) -> None:
+    compiler = Compiler()
+    read(compiler, pathlib.Path(source))
+    try:
+        compiler.end()
+    except TemplateError as error:
+        sys.exit(f'{source}: {error}')
     with open(target, 'w', encoding='ascii') as file:
         file.write(header(prefix, compiler))
 

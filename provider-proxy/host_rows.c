@@ -70,6 +70,8 @@ struct making {
 	struct host_job *job;
 	struct name name; /* of the host on listeners of its kind */
 	bool has_regex;
+	bool is_direct; /* the row of the host may lead there */
+	bool is_only;   /* there is one row, for all requests of the host */
 };
 
 static bool is_simple(const struct path_rule *rule)
@@ -166,19 +168,29 @@ static struct str write_route(struct making *making, const struct path_row *row)
 	return nowhere(making);
 }
 
+/* The pool or route of the row. */
+static struct str lead(struct making *making, const struct path_row *row)
+{
+	const struct path_rule *first = rule_of(making, row->rules[0]);
+	if (!is_simple(first) || making->has_regex)
+		return write_route(making, row);
+	struct name pool = name_of(NAME_POOL, first->pool);
+	return arena_str(making->job->arena, name_str(&pool));
+}
+
 static void add_path(struct making *making, const struct path_row *row)
 {
 	struct arena *arena = making->job->arena;
 	const struct path_entry *entry = row->entry;
-	const struct path_rule *first = rule_of(making, row->rules[0]);
 	struct str rest = entry->is_exact ? entry->path : entry->lookup;
-	struct str value;
-	if (is_simple(first) && !making->has_regex) {
-		struct name pool = name_of(NAME_POOL, first->pool);
-		value = arena_str(arena, name_str(&pool));
-	} else {
-		value = write_route(making, row);
+	struct str value = lead(making, row);
+	if (making->is_only && !entry->is_exact && str_eq_c(entry->lookup, "/")) {
+		memcpy(making->job->target.text, value.p, NAME_LEN);
+		/* Somebody may look it up by the host's name still. */
+		if (!making->job->has_paths)
+			return;
 	}
+	making->job->has_paths = true;
 	row_draft_add(&making->job->draft, entry->is_exact ? ROW_WHOLE : ROW_PREFIX,
 		arena_printf(arena, "%s%.*s", making->name.text, STR_FMT(rest)), value);
 }
@@ -192,6 +204,7 @@ static void add_one_route(struct making *making, struct path_entry *entries, siz
 	row.rules = arena_calloc(arena, count + 1, sizeof(*row.rules));
 	for (size_t i = 0; i < count; i++)
 		row.rules[row.count++] = &entries[i];
+	making->is_only = making->is_direct;
 	if (row.count != 0)
 		add_path(making, &row);
 }
@@ -212,6 +225,7 @@ static void add_rules(
 		return;
 	}
 	size_t row_count = paths_to_rows(mine, mine_count, arena, &rows);
+	making->is_only = making->is_direct && row_count == 1;
 	for (size_t i = 0; i < row_count; i++)
 		add_path(making, &rows[i]);
 }
@@ -234,18 +248,33 @@ static bool any_regex(const struct virtual_host *value)
 	return false;
 }
 
+/* So that whoever looks up a path as it was sent finds none. */
+static struct name name_in_keys(const struct host_job *job, struct name name)
+{
+	if (job->value->decoded && job->form == ROUTES_DIRECT)
+		name.text[0] = NAME_DECODED_PATHS;
+	return name;
+}
+
 void host_rows_collect(struct host_job *job)
 {
 	struct arena *arena = job->arena;
 	struct path_entry *entries;
 	size_t count = read_rules(job, &entries);
-	struct making making = {.job = job, .name = job->name, .has_regex = any_regex(job->value)};
+	bool has_plain = any_tls_only(entries, count);
+	bool is_direct = !has_plain && job->form == ROUTES_DIRECT && !job->value->decoded;
+	struct making making = {.job = job,
+		.name = name_in_keys(job, job->name),
+		.has_regex = any_regex(job->value),
+		.is_direct = is_direct};
+	job->target = job->name;
 	add_rules(&making, entries, count, false);
-	if (!any_tls_only(entries, count))
+	if (!has_plain)
 		return;
-	making.name = name_of(
+	struct name plain = name_of(
 		job->name.text[0], arena_printf(arena, "%.*s\nplain", STR_FMT(job->value->key.id)));
+	making.name = name_in_keys(job, plain);
 	add_rules(&making, entries, count, true);
 	row_draft_add(&job->draft, ROW_WHOLE, arena_printf(arena, "plain:%s", job->name.text),
-		arena_str(arena, name_str(&making.name)));
+		arena_str(arena, name_str(&plain)));
 }

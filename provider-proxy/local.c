@@ -357,7 +357,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	/* Before the sandbox, because OpenSSL reads its configuration file. */
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
-	local->routes = routes_new(local->rows, local->notices, config->writer);
+	local->routes = routes_new(local->rows, local->notices, config->routes, config->writer);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);

@@ -57,6 +57,7 @@ struct local_config {
 	const char *software; /* "sluice-provider-haproxy 0.1.0" */
 	/* Programs and folders that the proxy needs outside the system's folders; the rest is NULL. */
 	const char *proxy[LOCAL_PATHS_MAX];
+	enum routes_form routes;
 	mode_t folder_mode; /* of both folders, from the start: a proxy may be serving from them already */
 	struct capabilities *capabilities;
 	const struct route_writer *writer; /* NULL: rules lead to pools, and do nothing else */

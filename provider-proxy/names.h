@@ -15,6 +15,8 @@ enum {
 	NAME_LOAD_BALANCER = 'l',
 	NAME_HOST = 'h',
 	NAME_DECODED_HOST = 'd', /* its paths are decoded */
+	NAME_DECODED_PATHS =
+		'e', /* with ROUTES_DIRECT, in place of that letter in the keys of its paths */
 	NAME_ROUTE = 'r',
 	NAME_POLICY = 'y',
 	NAME_USERS = 'u',

@@ -412,10 +412,8 @@ void probe_want_rows(struct probe *probe, const struct ports *ports)
 	size_t old_count = probe->row_count;
 	probe->row_keys = NULL;
 	probe->row_count = 0;
-	if (ports->count != 0) {
-		want_row(probe, xstrdup("pool:" PROBE_TARGET));
+	if (ports->count != 0)
 		want_row(probe, xstrdup(PROBE_TARGET "/"));
-	}
 	for (size_t i = 0; i < ports->count; i++)
 		want_row(probe,
 			xasprintf("host:%s:%s", ports->items[i].load_balancer.text, probe->host));

@@ -15,7 +15,8 @@ void rendering_prepare(void)
 }
 
 char *rendering_init(struct rendering *rendering, const struct filter_job *job,
-	const struct local_options *options, const struct route_writer *writer)
+	const struct local_options *options, enum routes_form form,
+	const struct route_writer *writer)
 {
 	char *problem = NULL;
 	struct publish *publish =
@@ -28,7 +29,7 @@ char *rendering_init(struct rendering *rendering, const struct filter_job *job,
 	rendering->rows = rows_new();
 	rendering->notices = notices_new(NULL, NULL);
 	rendering->unserved = unserved_new(rendering->notices);
-	rendering->routes = routes_new(rendering->rows, rendering->notices, writer);
+	rendering->routes = routes_new(rendering->rows, rendering->notices, form, writer);
 	routes_on_commit(rendering->routes, job->state, job->commit);
 	return NULL;
 }

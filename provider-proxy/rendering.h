@@ -24,7 +24,8 @@ struct rendering {
 void rendering_prepare(void);
 /* Job, options and the writer, which may be NULL, must outlive it. NULL, or what is wrong with the addresses (allocated): then rendering_fini() is not to be called. */
 char *rendering_init(struct rendering *rendering, const struct filter_job *job,
-	const struct local_options *options, const struct route_writer *writer);
+	const struct local_options *options, enum routes_form form,
+	const struct route_writer *writer);
 /* After everything that refers to its parts. */
 void rendering_fini(struct rendering *rendering);
 

@@ -11,6 +11,11 @@
 #include "provider-proxy/row_set.h"
 #include "proto/model.h"
 
+enum routes_form {
+	ROUTES_BY_HOST, /* each host has a name */
+	ROUTES_DIRECT,
+};
+
 /* One rule of a route. Texts live during the call. */
 struct route_rule {
 	const struct path_rule *rule; /* as it was sent */

@@ -18,6 +18,7 @@ struct host {
 	struct name target; /* its value */
 	struct row_set rows;
 	bool has_notices;
+	bool has_paths; /* requests may be looked up by its name */
 	bool is_passthrough;
 };
 
@@ -36,8 +37,10 @@ RB_HEAD(balancer_tree, balancer);
 struct routes {
 	struct rows *rows;
 	struct notices *notices;
+	enum routes_form form;
 	const struct route_writer *writer;
 	struct policies policies;
+	bool is_any_dropped; /* the row of a host, in this commit */
 	struct balancer_tree balancers;
 	size_t passthrough_total;
 	struct arena arena;
@@ -114,8 +117,14 @@ static void drop_key(struct routes *routes, struct host *host)
 	struct str key = str_from(host->key);
 	if (str_eq(rows_wanted(routes->rows, ROW_WHOLE, key), name_str(&host->target)))
 		rows_want(routes->rows, ROW_WHOLE, key, STR_NONE);
+	routes->is_any_dropped = true;
 	free(host->key);
 	host->key = NULL;
+}
+
+static struct name passthrough_pool(const struct virtual_host *value)
+{
+	return name_of(NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
 }
 
 static void set_key(struct routes *routes, struct host *host, struct host_job *job)
@@ -131,10 +140,7 @@ static void set_key(struct routes *routes, struct host *host, struct host_job *j
 	host->key = key;
 	if (key == NULL)
 		return;
-	host->target = host->name;
-	if (value->passthrough)
-		host->target = name_of(
-			NAME_POOL, value->rules.count != 0 ? value->rules.items[0].pool : STR_NONE);
+	host->target = value->passthrough ? passthrough_pool(value) : job->target;
 	rows_want(routes->rows, ROW_WHOLE, str_from(key), name_str(&host->target));
 }
 
@@ -164,10 +170,12 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 	/* Paths first: once a host is found, its rules must be there. */
 	struct host_job job = {.arena = &routes->arena,
 		.text = &routes->text,
+		.form = routes->form,
 		.writer = routes->writer,
 		.notices = routes->notices,
 		.notice_key = host->notice_key,
 		.name = host->name,
+		.has_paths = host->has_paths,
 		.value = &value,
 		.draft = {.arena = &routes->arena}};
 	if (!value.passthrough)
@@ -175,6 +183,7 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 	row_set_replace(&host->rows, routes->rows, &job.draft);
 	set_key(routes, host, &job);
 	host->has_notices = job.has_notices;
+	host->has_paths = job.has_paths;
 }
 
 static void remove_host(struct routes *routes, struct object *object)
@@ -255,10 +264,25 @@ static void update_balancer(
 	drop_if_unused(routes, balancer);
 }
 
+/* A row that leads to the same pool as that of the former owner of the key may have been taken for that. */
+static void keep_keys(struct routes *routes, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count && routes->is_any_dropped; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (object_kind(change->object) != LB_VIRTUAL_HOST || change->type == STATE_REMOVED)
+			continue;
+		const struct host *host = object_user(change->object);
+		if (host->key != NULL)
+			rows_want(routes->rows, ROW_WHOLE, str_from(host->key),
+				name_str(&host->target));
+	}
+}
+
 /* ---- public functions ---- */
 
 void routes_on_commit(struct routes *routes, struct state *state, const struct state_commit *commit)
 {
+	routes->is_any_dropped = false;
 	for (size_t i = 0; i < commit->change_count; i++) {
 		const struct state_change *change = &commit->changes[i];
 		enum lb_kind kind = object_kind(change->object);
@@ -274,6 +298,7 @@ void routes_on_commit(struct routes *routes, struct state *state, const struct s
 				&routes->arena);
 		arena_reset(&routes->arena);
 	}
+	keep_keys(routes, commit);
 }
 
 size_t routes_passthrough_count(const struct routes *routes, const struct name *load_balancer)
@@ -287,12 +312,13 @@ size_t routes_passthrough_total(const struct routes *routes)
 	return routes->passthrough_total;
 }
 
-struct routes *routes_new(
-	struct rows *rows, struct notices *notices, const struct route_writer *writer)
+struct routes *routes_new(struct rows *rows, struct notices *notices, enum routes_form form,
+	const struct route_writer *writer)
 {
 	struct routes *routes = xcalloc(1, sizeof(*routes));
 	routes->rows = rows;
 	routes->notices = notices;
+	routes->form = form;
 	routes->writer = writer;
 	routes->policies = (struct policies){rows, notices, writer};
 	buf_init(&routes->text, 2 * FRAME_LEN_MAX);

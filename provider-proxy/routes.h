@@ -5,7 +5,8 @@
  * Names (names.h): load balancers `l...`, hosts `h...` (with decoded paths `d...`), pools `p...`, routes `r...`, policies `y...`. Rows:
  *
  *   table   key                          value
- *   WHOLE   host:<load balancer>:<host>  name of the host; <host> is a name, `*.name`, or `*` for any
+ *   WHOLE   host:<load balancer>:<host>  name of the host; <host> is a name, `*.name`, or `*` for any; or a pool or a route, which
+ *                                        gets all its requests
  *   WHOLE   default:<load balancer>      pool of requests that match nothing else
  *   WHOLE   sni:<load balancer>:<host>   pool of TLS connections that are passed through
  *   WHOLE   tcp:<load balancer>:<port>   pool of all connections to the port
@@ -25,6 +26,10 @@
  * Of a host `d...` the paths in keys are decoded and resolved as the protocol says, with blanks, control bytes and `%` (as %25) encoded again; so has
  * the path to be that is looked up.
  *
+ * With ROUTES_DIRECT keys of paths of a host `d...` begin with `e...` instead, so that nobody finds one who has not looked at the path. And a host whose only rules are for `/`, for plain HTTP and TLS alike, has its pool or route in place of its name: one row instead of two,
+ * and one look-up instead of three or four. If it had more rules before, the row of `/` stays as long as the host does, and whoever sets rows lets that
+ * of a host wait for its row of `/`: so no request meets a host without rules while it changes from one to the other.
+ *
  * What fails a check is left out, nothing else is, and the Ingress that wants it gets a notice.
  */
 #pragma once
@@ -38,8 +43,8 @@
 struct routes;
 
 /* All arguments must outlive it. Without a writer, which may be NULL, what has more than a pool is closed. */
-struct routes *routes_new(
-	struct rows *rows, struct notices *notices, const struct route_writer *writer);
+struct routes *routes_new(struct rows *rows, struct notices *notices, enum routes_form form,
+	const struct route_writer *writer);
 /* Takes its user pointers back from the state. */
 void routes_free(struct routes *routes, struct state *state);
 

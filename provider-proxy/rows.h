@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows: what a proxy looks up, as pairs of key and value in two tables. For each row three things are known: what is wanted, what the
+ * Rows: what a proxy looks up, as pairs of key and value in tables. For each row three things are known: what is wanted, what the
  * running proxy is known to have, and what the file says that the proxy starts from, if there is one. A row is dirty while the proxy has something
  * else than what is wanted, or the file says something else; the owner takes dirty rows one by one, so the newest value wins and nothing grows while a
  * proxy is slow. No I/O.
@@ -14,6 +14,8 @@
 enum row_table {
 	ROW_WHOLE,  /* found by the whole key */
 	ROW_PREFIX, /* found by the longest key that the text looked up begins with */
+	ROW_POOL, /* of a provider whose proxy names pools otherwise than we do: by the whole key */
+	ROW_RULE, /* what is done with requests, if its writer puts it here: as ROW_PREFIX */
 	ROW_TABLE_COUNT,
 };
 

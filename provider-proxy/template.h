@@ -7,6 +7,7 @@
  *   {{name}}               a value; what is allowed depends on whether it is inside double quotes
  *   {{#name}} … {{/name}}  a block: repeated as often as its source says, perhaps never
  *   {{! text }}            a comment
+ *   {{> file.tmpl}}        on a line of its own: the lines of that file, which is beside this one
  *
  * and nothing else. A line that holds only a block's tag or a comment leaves nothing behind. Every value passes through the source's `escape`;
  * there is no way around it. Rendering keeps nothing but what `out` grows by. No I/O.

@@ -49,7 +49,7 @@ static char *set(struct args *args, const struct ctl_option_spec *spec, char *va
 		return xasprintf("--%s must be one of: %s", spec->name, choices);
 	if (spec->arg == NULL)
 		*(bool *)member = true;
-	else if (spec->value == VALUE_FILES || spec->value == VALUE_SETTINGS)
+	else if (args_is_list(spec->value))
 		add(member, value);
 	else
 		*(char **)member = value;
@@ -217,4 +217,5 @@ void args_free(struct args *args)
 	free(args->files.items);
 	free(args->against.items);
 	free(args->settings.items);
+	free(args->headers.items);
 }

@@ -31,6 +31,7 @@ struct args {
 	struct text_list files;
 	struct text_list against;
 	struct text_list settings;
+	struct text_list headers;
 	char *provider;
 	char *to;
 	char *namespace;
@@ -39,6 +40,8 @@ struct args {
 	char *runtime_dir;
 	char *listen;
 	char *timeout;
+	char *from;
+	char *body_bytes;
 	bool secrets;
 };
 

@@ -328,7 +328,7 @@ static void print_zsh_value(FILE *out, const struct ctl_option_spec *spec)
 /* An option that may be given only once excludes its other form. */
 static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
 {
-	bool is_many = spec->value == VALUE_FILES || spec->value == VALUE_SETTINGS;
+	bool is_many = args_is_list(spec->value);
 	char before[64] = "";
 	if (is_many)
 		snprintf(before, sizeof(before), "*");

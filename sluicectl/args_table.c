@@ -30,6 +30,11 @@ const struct exit_spec exit_specs[] = {
 };
 const size_t exit_count = sizeof(exit_specs) / sizeof(exit_specs[0]);
 
+bool args_is_list(enum option_value value)
+{
+	return value == VALUE_FILES || value == VALUE_SETTINGS || value == VALUE_TEXTS;
+}
+
 const char *args_choices(enum option_value value)
 {
 	switch (value) {

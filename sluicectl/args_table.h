@@ -12,6 +12,7 @@ enum option_value {
 	VALUE_FOLDER,
 	VALUE_SETTINGS,
 	VALUE_TEXT,
+	VALUE_TEXTS,
 	VALUE_PROVIDER,
 	VALUE_OUTPUT,
 	VALUE_COLOR,
@@ -46,3 +47,5 @@ extern const struct exit_spec exit_specs[];
 extern const size_t exit_count;
 /* The words allowed for a value of this kind, separated by spaces; NULL: any. */
 const char *args_choices(enum option_value value);
+/* Whether the option may be given several times. */
+bool args_is_list(enum option_value value);

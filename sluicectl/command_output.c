@@ -19,3 +19,25 @@ bool command_has_color(const struct args *args)
 		return strcmp(args->color, "always") == 0;
 	return isatty(STDOUT_FILENO) == 1 && (no_color == NULL || no_color[0] == '\0');
 }
+
+/* The second byte of a control character that is made of two (U+0080 to U+009F): terminals obey those, too. */
+static bool is_second_of_control(const char *at)
+{
+	return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
+	       (unsigned char)at[1] <= 0x9f;
+}
+
+void command_print_clean(struct str text)
+{
+	char *copy = str_dup_utf8(text);
+	for (char *at = copy; *at != '\0'; at++) {
+		if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+			*at = '?';
+		} else if (is_second_of_control(at)) {
+			at[0] = '?';
+			at[1] = '?';
+		}
+	}
+	fputs(copy, stdout);
+	free(copy);
+}

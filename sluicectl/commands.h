@@ -8,6 +8,7 @@
 int command_render(const struct args *args);
 int command_lint(const struct args *args);
 int command_explain(const struct args *args);
+int command_request(const struct args *args);
 int command_status(const struct args *args);
 int command_get(const struct args *args);
 int command_events(const struct args *args);

@@ -26,22 +26,10 @@ static void paint(const struct printing *p, const char *color, const char *text)
 	printf("%s%s%s", p->has_color ? color : "", text, p->has_color ? plain : "");
 }
 
-/* Names, paths and messages come from tenants: they must not control the terminal. */
-static void print_clean(struct str text)
-{
-	char *copy = str_dup_utf8(text);
-	for (char *at = copy; *at != '\0'; at++) {
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
-	}
-	fputs(copy, stdout);
-	free(copy);
-}
-
 static void print_line(const char *label, struct str text)
 {
 	printf("%-15s", label);
-	print_clean(text.len != 0 ? text : STR("-"));
+	command_print_clean(text.len != 0 ? text : STR("-"));
 	fputc('\n', stdout);
 }
 
@@ -50,7 +38,7 @@ static void print_list(const char *label, const struct str_list *list, const cha
 	printf("%-15s", label);
 	for (size_t i = 0; i < list->count; i++) {
 		fputs(i != 0 ? ", " : "", stdout);
-		print_clean(list->items[i]);
+		command_print_clean(list->items[i]);
 	}
 	printf("%s\n", list->count == 0 ? none : "");
 }
@@ -66,9 +54,9 @@ static void print_reason(struct printing *p, struct str reason, struct str messa
 {
 	printf("%*s", indent, "");
 	paint(p, red, "✗ ");
-	print_clean(reason);
+	command_print_clean(reason);
 	fputs(": ", stdout);
-	print_clean(message);
+	command_print_clean(message);
 	fputc('\n', stdout);
 	print_remedy(reason, indent + 2);
 	p->is_bad = true;
@@ -80,10 +68,10 @@ static void print_endpoints(const struct inspection_route *route)
 {
 	for (size_t i = 0; i < route->endpoints.count; i++) {
 		fputs(i != 0 ? ", " : "      endpoints ", stdout);
-		print_clean(route->endpoints.items[i].address);
+		command_print_clean(route->endpoints.items[i].address);
 		if (!str_eq(route->endpoints.items[i].state, STR("ready"))) {
 			fputs(" (", stdout);
-			print_clean(route->endpoints.items[i].state);
+			command_print_clean(route->endpoints.items[i].state);
 			fputc(')', stdout);
 		}
 	}
@@ -95,7 +83,7 @@ static void print_excluded(const struct inspection_route *route)
 	const struct str_list *hosts = &route->excluded_hosts;
 	for (size_t i = 0; i < hosts->count; i++) {
 		fputs(i != 0 ? ", " : "      not for ", stdout);
-		print_clean(hosts->items[i]);
+		command_print_clean(hosts->items[i]);
 	}
 	if (hosts->count != 0)
 		printf("%s, which %s a virtual host of %s own\n",
@@ -109,11 +97,11 @@ static void print_route(struct printing *p, const struct inspection_route *route
 	fputs("  ", stdout);
 	paint(p, route->is_served ? green : red, route->is_served ? "✓ " : "✗ ");
 	if (route->listener.len != 0) {
-		print_clean(route->listener);
+		command_print_clean(route->listener);
 	} else {
-		print_clean(route->host.len != 0 ? route->host : STR("*"));
+		command_print_clean(route->host.len != 0 ? route->host : STR("*"));
 		if (route->path.len != 0)
-			print_clean(route->path);
+			command_print_clean(route->path);
 		else
 			fputs(" (what no rule takes)", stdout);
 		fputs(route->path.len != 0 ? words[route->match] : "", stdout);
@@ -121,9 +109,9 @@ static void print_route(struct printing *p, const struct inspection_route *route
 	}
 	if (route->service.len != 0) {
 		fputs(" → Service ", stdout);
-		print_clean(route->service);
+		command_print_clean(route->service);
 		fputs(", port ", stdout);
-		print_clean(route->port);
+		command_print_clean(route->port);
 	}
 	fputc('\n', stdout);
 	print_excluded(route);
@@ -137,14 +125,14 @@ static void print_route(struct printing *p, const struct inspection_route *route
 static void print_state(const struct inspection_explanation *e)
 {
 	printf("%-15s", "Load balancer");
-	print_clean(e->load_balancer);
+	command_print_clean(e->load_balancer);
 	if (e->provider.len != 0) {
 		fputs(" by ", stdout);
-		print_clean(e->provider);
+		command_print_clean(e->provider);
 	}
 	if (e->state.len != 0) {
 		fputs(": ", stdout);
-		print_clean(e->state);
+		command_print_clean(e->state);
 	}
 	fputc('\n', stdout);
 }
@@ -156,10 +144,11 @@ static void print_tls(const struct inspection_explanation *e)
 		printf("%-15s", i == 0 ? "TLS" : "");
 		if (tls->secret.len != 0)
 			fputs("Secret ", stdout);
-		print_clean(tls->secret.len != 0 ? tls->secret : STR("the default certificate"));
+		command_print_clean(
+			tls->secret.len != 0 ? tls->secret : STR("the default certificate"));
 		for (size_t j = 0; j < tls->hosts.count; j++) {
 			fputs(j == 0 ? " for " : ", ", stdout);
-			print_clean(tls->hosts.items[j]);
+			command_print_clean(tls->hosts.items[j]);
 		}
 		fputc('\n', stdout);
 	}
@@ -168,9 +157,9 @@ static void print_tls(const struct inspection_explanation *e)
 static void print_name(const struct inspection_explanation *e)
 {
 	printf("%-15s", str_eq(e->kind, STR("Service")) ? "Service" : "Ingress");
-	print_clean(e->namespace);
+	command_print_clean(e->namespace);
 	fputc('/', stdout);
-	print_clean(e->name);
+	command_print_clean(e->name);
 	fputc('\n', stdout);
 }
 

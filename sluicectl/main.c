@@ -36,6 +36,8 @@ static int run(const struct args *args)
 		return command_render(args);
 	case COMMAND_EXPLAIN:
 		return command_explain(args);
+	case COMMAND_REQUEST:
+		return command_request(args);
 	case COMMAND_STATUS:
 		return command_status(args);
 	case COMMAND_GET:

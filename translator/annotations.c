@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/annotations.h"
 
+#include "translator/dialects/sluice.h"
 #include "translator/hosts.h"
 #include "translator/probes.h"
 #include "translator/stickiness.h"
@@ -311,6 +312,7 @@ static void tell_unknown(const struct reader *r)
 	for (size_t i = 0; i < r->count; i++) {
 		struct str key = r->items[i].key;
 		if (str_starts_with(key, STR(CANONICAL_PREFIX)) && !is_single(key) &&
+			!sluice_knows_route(key) &&
 			!str_starts_with(key, STR(CANONICAL_PREFIX RANCHER_PREFIX)))
 			diag_add(r->diags, &r->self, "UnknownAnnotation", field_of(r->arena, key),
 				"there is no such annotation; see the list in the documentation");

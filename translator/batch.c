@@ -259,6 +259,13 @@ static void push_pools(struct batch *batch)
 	}
 }
 
+static void push_all(struct batch *batch, struct node_tree *tree)
+{
+	struct node *node;
+	RB_FOREACH (node, node_tree, tree)
+		pending_send(batch->parts.pending, node);
+}
+
 static void begin_snapshot(struct batch *batch, struct buf *out)
 {
 	struct node *node;
@@ -269,6 +276,8 @@ static void begin_snapshot(struct batch *batch, struct buf *out)
 		if (node_has_users(node))
 			pending_send(batch->parts.pending, node);
 	}
+	push_all(batch, &batch->parts.graph->users);
+	push_all(batch, &batch->parts.graph->policies);
 	push_pools(batch);
 	push_balancers(batch);
 	begin(batch);
@@ -312,6 +321,10 @@ static void forget_sent(struct batch *batch)
 		RB_FOREACH (part, node_tree, &((struct balancer_node *)(void *)node)->hosts)
 			set_flag(part, NODE_SENT, false);
 	}
+	RB_FOREACH (node, node_tree, &batch->parts.graph->policies)
+		set_flag(node, NODE_SENT, false);
+	RB_FOREACH (node, node_tree, &batch->parts.graph->users)
+		set_flag(node, NODE_SENT, false);
 	memset(batch->sent_counts, 0, sizeof(batch->sent_counts));
 }
 

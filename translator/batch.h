@@ -2,8 +2,8 @@
 /*
  * Sends objects to the provider, in batches:
  *
- *   certificates, pools, load balancers, virtual hosts
- *   gone: virtual hosts, load balancers, pools, certificates
+ *   users, policies, certificates, pools, load balancers, virtual hosts
+ *   gone: virtual hosts, load balancers, pools, certificates, policies, users
  *   commit
  *
  * A batch takes what is dirty when it begins, and continues whenever the provider has room. However

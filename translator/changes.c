@@ -121,6 +121,8 @@ static void change_present(
 	if (plan->is_ours) {
 		touch_hosts(changes, plan, old, &t, ingress->is_large == was_large);
 		touch_balancer(changes, plan, old, t.balancer);
+		if (t.policy != NULL)
+			pending_build(changes->pending, &t.policy->node);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
 			claims_ask_of(changes->claims, ingress);
 		change_ownership(changes, ingress, plan, &t,
@@ -219,6 +221,18 @@ void change_by_secrets(const struct changes *changes, struct ingress_node *ingre
 	touch_settled_pools(changes, ingress);
 }
 
+static void touch_users(const struct changes *changes, struct str key)
+{
+	struct str of_keys =
+		arena_printf(changes->scratch, "%.*s" PLAN_USERS_OF_KEYS, STR_FMT(key));
+	struct users_node *lines = graph_find_users(changes->graph, key);
+	struct users_node *keys = graph_find_users(changes->graph, of_keys);
+	if (lines != NULL && node_has_users(&lines->node))
+		pending_build(changes->pending, &lines->node);
+	if (keys != NULL && node_has_users(&keys->node))
+		pending_build(changes->pending, &keys->node);
+}
+
 void change_secret(const struct changes *changes, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
@@ -247,6 +261,7 @@ void change_secret(const struct changes *changes, struct secret_node *secret)
 			claims_ask_by_secrets(changes->claims, user);
 		}
 	}
+	touch_users(changes, node_key(node));
 	facts_free(old);
 	graph_settle(changes->graph, node);
 }

@@ -293,9 +293,7 @@ int engine_source_message(
 
 void engine_provider_up(struct engine *engine, const struct hello *peer)
 {
-	static const struct capabilities none = {0};
-	if (provider_peer_take_capabilities(
-		    engine->provider, peer->capabilities != NULL ? peer->capabilities : &none)) {
+	if (provider_peer_take_capabilities(engine->provider, peer)) {
 		if (source_peer_is_known(engine->source))
 			change_all(&engine->changes);
 		publish_check(engine->publish);

@@ -21,6 +21,8 @@ static const size_t sizes[NODE_KIND_COUNT] = {
 	[NODE_HOST] = sizeof(struct host_node),
 	[NODE_POOL] = sizeof(struct pool_node),
 	[NODE_CLAIM] = sizeof(struct claim_node),
+	[NODE_POLICY] = sizeof(struct policy_node),
+	[NODE_USERS] = sizeof(struct users_node),
 };
 
 struct str node_namespace(const struct node *node)
@@ -67,6 +69,10 @@ uint64_t *node_rev(struct node *node)
 		return &((struct host_node *)(void *)node)->rev;
 	case NODE_POOL:
 		return &((struct pool_node *)(void *)node)->rev;
+	case NODE_POLICY:
+		return &((struct policy_node *)(void *)node)->rev;
+	case NODE_USERS:
+		return &((struct users_node *)(void *)node)->rev;
 	case NODE_INGRESS:
 	case NODE_FRONT:
 	case NODE_CLAIM:
@@ -256,6 +262,27 @@ struct pool_node *graph_get_pool(struct service_node *service, struct str port)
 	return node;
 }
 
+static void *get(struct node_tree *tree, enum node_kind kind, struct str key)
+{
+	void *node = find(tree, key);
+	return node != NULL ? node : make(tree, kind, key);
+}
+
+struct policy_node *graph_get_policy(struct graph *graph, struct str key)
+{
+	return get(&graph->policies, NODE_POLICY, key);
+}
+
+struct users_node *graph_find_users(struct graph *graph, struct str key)
+{
+	return find(&graph->users, key);
+}
+
+struct users_node *graph_get_users(struct graph *graph, struct str key)
+{
+	return get(&graph->users, NODE_USERS, key);
+}
+
 /* ---- who uses it ---- */
 
 struct use *graph_find_use(struct ingress_node *user, struct node *target)
@@ -362,6 +389,10 @@ static struct node *free_node(struct graph *graph, struct node *node)
 		leave_balancer(claim->balancer, node, &claim->below);
 	} else if (node->kind == NODE_BALANCER) {
 		tree = &graph->balancers;
+	} else if (node->kind == NODE_POLICY) {
+		tree = &graph->policies;
+	} else if (node->kind == NODE_USERS) {
+		tree = &graph->users;
 	} else {
 		tree = &graph->records[node->kind];
 	}
@@ -420,4 +451,6 @@ void graph_fini(struct graph *graph)
 	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++)
 		free_all(&graph->records[kind]);
 	free_all(&graph->balancers);
+	free_all(&graph->policies);
+	free_all(&graph->users);
 }

@@ -11,6 +11,8 @@
  *                 +--> secret, which is also the certificate object
  *                 +--> class
  *                 +--> claim, of what only one of several can have (claims.c)
+ *                 +--> policy, of this Ingress alone
+ *                 +--> users, made of a Secret (users.c)
  *
  * A Service of type LoadBalancer is an owner, like an Ingress. Its record is kept twice: as a Service, which
  * others may use as a backend, and as a front, which has targets like an Ingress.
@@ -37,6 +39,8 @@ enum node_kind {
 	NODE_HOST,
 	NODE_POOL,
 	NODE_CLAIM,
+	NODE_POLICY,
+	NODE_USERS,
 	NODE_KIND_COUNT,
 };
 enum { NODE_RECORD_KINDS = NODE_BALANCER };
@@ -204,9 +208,23 @@ struct pool_node {
 	struct service_node *service;
 };
 
+/* What is done with requests. Key: that of the Ingress. */
+struct policy_node {
+	struct node node;
+	uint64_t rev;
+};
+
+/* Names and hashes of passwords. Key: that of the Secret, or with PLAN_USERS_OF_KEYS behind it. */
+struct users_node {
+	struct node node;
+	uint64_t rev;
+};
+
 struct graph {
 	struct node_tree records[NODE_RECORD_KINDS];
 	struct node_tree balancers;
+	struct node_tree policies;
+	struct node_tree users;
 };
 
 RB_PROTOTYPE(node_tree, node, by_key, )
@@ -255,6 +273,10 @@ struct node *graph_next_below(struct node *node);
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);
+struct policy_node *graph_get_policy(struct graph *graph, struct str key);
+/* NULL: there are none. */
+struct users_node *graph_find_users(struct graph *graph, struct str key);
+struct users_node *graph_get_users(struct graph *graph, struct str key);
 
 /* NULL: the node is no target of the ingress. */
 struct use *graph_find_use(struct ingress_node *user, struct node *target);

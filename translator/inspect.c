@@ -63,6 +63,10 @@ static struct node *outer_node(const struct inspect_list *list, struct engine *e
 	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER ||
 		list->lb_kind == LB_VIRTUAL_HOST)
 		return graph_find_from(&engine->graph.balancers, from);
+	if (list->lb_kind == LB_POLICY)
+		return graph_find_from(&engine->graph.policies, from);
+	if (list->lb_kind == LB_USERS)
+		return graph_find_from(&engine->graph.users, from);
 	if (list->what == INSPECT_RECORDS)
 		kind = record_node_kind(list->record_kind);
 	else if (list->lb_kind == LB_CERTIFICATE)
@@ -135,11 +139,18 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 {
 	struct schema_error error = {""};
 	uint64_t rev = 0;
-	if (!object_is_wanted(engine->secrets, node))
+	bool is_left =
+		(node->kind == NODE_POLICY || node->kind == NODE_USERS) && !node_has_users(node);
+	if (is_left || !object_is_wanted(engine->secrets, node))
 		return false;
 	const void *object = object_build(&engine->objects, node, NULL);
 	if (node->kind == NODE_POOL)
 		return put_pool(object, out);
+	if (node->kind == NODE_USERS) {
+		/* Without names and hashes. */
+		struct users users = {.key = ((const struct users *)object)->key};
+		return message_encode_object(&users, out, &rev, &error) == 0;
+	}
 	if (node->kind == NODE_SECRET) {
 		struct certificate certificate = *(const struct certificate *)object;
 		certificate.private_key = STR("");
@@ -201,6 +212,9 @@ bool inspect_find(
 	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER) {
 		struct balancer_node *balancer = graph_find_balancer(&engine->graph, key);
 		node = balancer != NULL ? &balancer->node : NULL;
+	} else if (list->lb_kind == LB_USERS) {
+		struct users_node *users = graph_find_users(&engine->graph, key);
+		node = users != NULL ? &users->node : NULL;
 	} else if (list->what == INSPECT_RECORDS || list->lb_kind == LB_CERTIFICATE) {
 		struct record *record = graph_find(&engine->graph,
 			list->what == INSPECT_RECORDS ? record_node_kind(list->record_kind)

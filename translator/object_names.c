@@ -8,6 +8,10 @@
 enum object_order object_order(const struct node *node)
 {
 	switch ((enum node_kind)node->kind) {
+	case NODE_USERS:
+		return ORDER_USERS;
+	case NODE_POLICY:
+		return ORDER_POLICY;
 	case NODE_SECRET:
 		return ORDER_CERTIFICATE;
 	case NODE_POOL:
@@ -31,6 +35,8 @@ enum object_order object_order(const struct node *node)
 enum lb_kind object_lb_kind(const struct node *node)
 {
 	static const enum lb_kind kinds[] = {
+		[ORDER_USERS] = LB_USERS,
+		[ORDER_POLICY] = LB_POLICY,
 		[ORDER_CERTIFICATE] = LB_CERTIFICATE,
 		[ORDER_POOL] = LB_POOL,
 		[ORDER_BALANCER] = LB_LOAD_BALANCER,

@@ -7,7 +7,15 @@
 #include "proto/model.h"
 
 /* Objects in the order in which they are sent: each may need those before it. */
-enum object_order { ORDER_CERTIFICATE, ORDER_POOL, ORDER_BALANCER, ORDER_HOST };
+enum object_order {
+	ORDER_USERS,
+	ORDER_POLICY,
+	ORDER_CERTIFICATE,
+	ORDER_POOL,
+	ORDER_BALANCER,
+	ORDER_HOST,
+	OBJECT_KINDS,
+};
 
 enum object_order object_order(const struct node *node);
 enum lb_kind object_lb_kind(const struct node *node);

@@ -328,12 +328,39 @@ static const void *build_certificate(const struct objects *objects, struct secre
 	return certificate;
 }
 
+/* ---- what is done with requests ---- */
+
+static const void *build_policy(const struct objects *objects, struct policy_node *node)
+{
+	const struct use *user = RB_MIN(use_tree, &node->node.users);
+	struct policy *policy = arena_alloc(objects->scratch, sizeof(*policy));
+	must(user != NULL);
+	/* It is of one Ingress, whose plan stays while this one is needed. */
+	*policy = plans_get(objects->plans, user->user)->plan.route.policy;
+	policy->key = (struct lb_key){.kind = LB_POLICY, .id = node_key(&node->node)};
+	policy->ingress = node_key(&node->node);
+	return policy;
+}
+
+static const void *build_users(const struct objects *objects, struct users_node *node)
+{
+	struct users *users = arena_alloc(objects->scratch, sizeof(*users));
+	users->key = (struct lb_key){.kind = LB_USERS, .id = node_key(&node->node)};
+	return users;
+}
+
 /* ---- any ---- */
 
 const void *object_build(const struct objects *objects, struct node *node, struct diag_list *diags)
 {
 	const void *object = NULL;
 	switch (object_order(node)) {
+	case ORDER_USERS:
+		object = build_users(objects, (struct users_node *)(void *)node);
+		break;
+	case ORDER_POLICY:
+		object = build_policy(objects, (struct policy_node *)(void *)node);
+		break;
 	case ORDER_CERTIFICATE:
 		object = build_certificate(objects, (struct secret_node *)(void *)node);
 		break;
@@ -346,6 +373,8 @@ const void *object_build(const struct objects *objects, struct node *node, struc
 	case ORDER_HOST:
 		object = build_host(objects, (struct host_node *)(void *)node, diags);
 		break;
+	case OBJECT_KINDS:
+		must(false);
 	}
 	if (diags != NULL)
 		diag_list_finish(diags);

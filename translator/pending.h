@@ -12,10 +12,7 @@
 #include "translator/provider_peer.h"
 #include "translator/queue.h"
 
-enum {
-	OBJECT_KINDS = 4,
-	PENDING_STEPS_MAX = 512, /* before it yields to others */
-};
+enum { PENDING_STEPS_MAX = 512 /* before it yields to others */ };
 
 enum diagnostics_part { DIAGNOSTICS_CONTENT, DIAGNOSTICS_STATUS };
 

@@ -264,6 +264,7 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 	assign_balancer(&m, context->grouping);
 	policies_refuse(ingress, context, arena, ret_plan, diags);
 	read_passthrough(&m);
+	plan_read_route(&m);
 	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&
 				ret_plan->values.allow_http == SWITCH_OFF;
 	if (!ret_plan->is_passthrough || !context->cannot.tls_passthrough)

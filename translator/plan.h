@@ -20,6 +20,7 @@
 #include "translator/annotations.h"
 #include "translator/class.h"
 #include "translator/class_listeners.h"
+#include "translator/route_settings.h"
 #include "translator/rules.h"
 
 enum balancer_scope {
@@ -54,6 +55,9 @@ struct plan_context {
 
 /* The prefix of the names of virtual hosts whose TLS is passed through. */
 #define PLAN_PASSTHROUGH "passthrough/"
+
+/* Behind the id of users, if the keys of their Secret are the names. */
+#define PLAN_USERS_OF_KEYS ":keys"
 
 struct plan_host {
 	struct str host; /* lower case; empty: any */
@@ -115,6 +119,9 @@ struct plan {
 	struct str_list source_ranges; /* of its ports */
 	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
+	struct route_settings route;
+	struct str policy; /* id of its policy; empty: it has none */
+	struct str users;  /* id of those of its policy; empty: none */
 };
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,

@@ -72,11 +72,18 @@ bool plan_same_claims(const struct plan *a, const struct plan *b)
 	       same_ports(a, b) && same_tls(a, b);
 }
 
+/* Others are compared when they are built. */
+static bool is_plain(const struct path_claim *claim)
+{
+	return claim->redirect == NULL && claim->answer == NULL;
+}
+
 static bool same_claim(const struct path_claim *a, const struct path_claim *b)
 {
 	return str_eq(a->path, b->path) && a->type == b->type && str_eq(a->pool, b->pool) &&
 	       a->is_implied == b->is_implied && a->tls_only == b->tls_only &&
-	       a->position == b->position && a->rule == b->rule;
+	       a->position == b->position && a->rule == b->rule && str_eq(a->policy, b->policy) &&
+	       is_plain(a) && is_plain(b);
 }
 
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,

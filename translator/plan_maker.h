@@ -26,5 +26,7 @@ struct plan_maker {
 /* Whether it can be the name of a Service, a port or a Secret, so that it cannot break out of the key that it becomes part
  * of. */
 bool plan_is_name(struct str s);
+/* What is done with requests: route, policy and users of the plan. */
+void plan_read_route(const struct plan_maker *m);
 /* The default backend and the rules: hosts, pools and default pool of the plan, both sorted. */
 void plan_read_rules(const struct plan_maker *m);

@@ -83,7 +83,7 @@ static struct str add_pool(const struct plan_maker *m, const struct ingress_back
 	struct plan_pool pool = {.service = STR(""), .port = STR("none")};
 	if (problem != NULL)
 		tell_backend(m, place, problem);
-	else
+	else if (!m->plan->route.is_closed)
 		pool = (struct plan_pool){
 			.service = backend->service, .port = pool_port(m, backend)};
 	if (m->plan->is_passthrough)
@@ -94,6 +94,23 @@ static struct str add_pool(const struct plan_maker *m, const struct ingress_back
 	pool.id = key_join(m->arena, service, ':', pool.port);
 	*PLAN_PUSH(m, &m->plan->pools) = pool;
 	return pool.id;
+}
+
+/* Whether its requests go to the backends as they are: otherwise only its rules say what is done with them. */
+static bool is_plain(const struct plan *plan)
+{
+	return str_is_empty(plan->policy) && plan->route.redirect == NULL &&
+	       plan->route.answer == NULL;
+}
+
+/* Where the requests go; empty if they are answered without a backend. */
+static struct str lead_to(const struct plan_maker *m, const struct ingress_backend *backend,
+	const struct backend_place *place)
+{
+	const struct route_settings *route = &m->plan->route;
+	if (route->redirect != NULL || route->answer != NULL)
+		return STR("");
+	return add_pool(m, backend, place);
 }
 
 static int compare_pools(const void *left, const void *right)
@@ -134,6 +151,9 @@ static struct path_claim claim_of(const struct plan_maker *m, size_t rule, size_
 	return (struct path_claim){.ingress = &m->plan->self,
 		.created = m->plan->created,
 		.tls_only = m->plan->is_tls_only,
+		.policy = m->plan->policy,
+		.redirect = m->plan->route.redirect,
+		.answer = m->plan->route.answer,
 		.rule = rule,
 		.position = position};
 }
@@ -156,7 +176,7 @@ static void add_path(const struct plan_maker *m, struct hosted_list *list, struc
 	base.has_claim = true;
 	base.claim.path = path_normal(path->path);
 	base.claim.type = path->type;
-	base.claim.pool = add_pool(m, &path->backend, &place);
+	base.claim.pool = lead_to(m, &path->backend, &place);
 	*PLAN_PUSH(m, list) = base;
 }
 
@@ -187,10 +207,11 @@ static void add_rule(const struct plan_maker *m, struct hosted_list *list, size_
 		add_path(m, list, base, &rule->paths.items[i]);
 	}
 	base.claim = claim_of(m, index, rule->paths.count);
-	bool has_default = !str_is_empty(plan->default_pool);
+	bool has_default = m->ingress->default_backend != NULL;
 	/* On a load balancer of its own, the default pool takes requests that match no path. On a shared
 	 * one that could be another Ingress's. */
-	if (has_default && (rule->paths.count == 0 || plan->scope != BALANCER_OF_INGRESS)) {
+	if (has_default &&
+		(rule->paths.count == 0 || plan->scope != BALANCER_OF_INGRESS || !is_plain(plan))) {
 		add_implied(m, list, base);
 		return;
 	}
@@ -256,6 +277,16 @@ static void drop_default(const struct plan_maker *m)
 			"it is not used: TLS is passed through by server name only");
 }
 
+/* Requests to a load balancer's default pool have no policy. Where there is something to be done with them, they are those of the host of rules without
+ * one instead. */
+static void rule_default(const struct plan_maker *m, struct hosted_list *list)
+{
+	struct hosted base = {.match = HOST_ANY, .claim = claim_of(m, m->ingress->rules.count, 0)};
+	base.host = STR("");
+	add_implied(m, list, base);
+	m->plan->default_pool = STR_NONE;
+}
+
 static int compare_hosted(const void *left, const void *right)
 {
 	const struct hosted *a = left;
@@ -289,7 +320,7 @@ void plan_read_rules(const struct plan_maker *m)
 	struct hosted_list list = {0};
 	struct backend_place place = {.is_default = true};
 	if (m->ingress->default_backend != NULL)
-		m->plan->default_pool = add_pool(m, m->ingress->default_backend, &place);
+		m->plan->default_pool = lead_to(m, m->ingress->default_backend, &place);
 	for (size_t i = 0; i < m->ingress->rules.count; i++) {
 		if (m->plan->is_passthrough)
 			add_passthrough(m, &list, i);
@@ -298,6 +329,8 @@ void plan_read_rules(const struct plan_maker *m)
 	}
 	if (m->plan->is_passthrough)
 		drop_default(m);
+	else if (m->ingress->default_backend != NULL && !is_plain(m->plan))
+		rule_default(m, &list);
 	gather_hosts(m, &list);
 	sort_pools(m->plan);
 }

@@ -2,29 +2,7 @@
 #include "translator/policies.h"
 
 #include "translator/digest.h"
-
-enum policy_scope { SCOPE_ANY, SCOPE_OWN, SCOPE_SHARED };
-
-static const struct {
-	enum policy_scope scope;
-	const char *word;
-} policies[] = {
-#define POLICY(name_, scope_, word_, help_) {SCOPE_##scope_, word_},
-#include "translator/annotations.def"
-};
-
-unsigned policies_missing(const struct str_list *list)
-{
-	unsigned missing = 0;
-	for (unsigned i = 0; i < POLICY_COUNT; i++) {
-		bool found = false;
-		for (size_t k = 0; k < list->count && !found; k++)
-			found = str_eq_c(list->items[k], policies[i].word);
-		if (!found)
-			missing |= 1U << i;
-	}
-	return missing;
-}
+#include "translator/policy_words.h"
 
 /* ---- refusals ---- */
 
@@ -32,11 +10,15 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 	struct arena *arena, struct plan *plan, struct diag_list *diags)
 {
 	bool is_shared = plan->scope == BALANCER_OF_CLASS;
+	/* Those of route settings come last. */
 	for (unsigned i = 0; i < POLICY_COUNT; i++) {
 		enum policy_bit policy = 1U << i;
+		enum policy_scope scope = policy_scope(policy);
+		if (scope >= SCOPE_GUARD)
+			break;
 		bool cannot = (context->cannot.policies & policy) != 0 ||
-			      (policies[i].scope == SCOPE_SHARED && !is_shared);
-		if (!cannot && !(policies[i].scope == SCOPE_OWN && is_shared))
+			      (scope == SCOPE_SHARED && !is_shared);
+		if (!cannot && !(scope == SCOPE_OWN && is_shared))
 			continue;
 		const char *field = annotations_drop(&plan->values, policy, ingress, arena);
 		if (field != NULL && cannot)

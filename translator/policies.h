@@ -8,8 +8,6 @@
 
 #include "translator/plan.h"
 
-/* The bits of the policies whose words the list leaves out. */
-unsigned policies_missing(const struct str_list *list);
 /* Removes from plan->values what the provider does not support, and reports it. */
 void policies_refuse(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *plan, struct diag_list *diags);

@@ -3,7 +3,7 @@
 
 #include "common/xalloc.h"
 #include "translator/log_events.h"
-#include "translator/policies.h"
+#include "translator/policy_words.h"
 
 #include <stdlib.h>
 
@@ -62,23 +62,33 @@ static bool reports_applied(const struct capabilities *capabilities)
 	return has_word(&capabilities->features, STR("applied"));
 }
 
-static bool is_same(const struct provider_peer *provider, const struct capabilities *now)
+/* In version 1 nothing was known of what is done with requests. */
+static unsigned missing_of(const struct hello *peer, const struct capabilities *capabilities)
 {
-	return provider->grouping == now->grouping &&
-	       provider->policies_missing == policies_missing(&now->policies) &&
+	unsigned missing = policies_missing(&capabilities->policies);
+	return peer->version_max < 2 ? missing | policies_of_requests() : missing;
+}
+
+static bool is_same(
+	const struct provider_peer *provider, const struct capabilities *now, unsigned missing)
+{
+	return provider->grouping == now->grouping && provider->policies_missing == missing &&
 	       provider->has_source_ranges == has_source_ranges(now) &&
 	       provider->reports_applied == reports_applied(now) &&
 	       str_list_eq(&provider->protocols, &now->protocols);
 }
 
-bool provider_peer_take_capabilities(
-	struct provider_peer *provider, const struct capabilities *capabilities)
+bool provider_peer_take_capabilities(struct provider_peer *provider, const struct hello *peer)
 {
+	static const struct capabilities none = {0};
+	const struct capabilities *capabilities =
+		peer->capabilities != NULL ? peer->capabilities : &none;
 	const struct str_list *protocols = &capabilities->protocols;
-	if (is_same(provider, capabilities))
+	unsigned missing = missing_of(peer, capabilities);
+	if (is_same(provider, capabilities, missing))
 		return false;
 	free_protocols(&provider->protocols);
-	provider->policies_missing = policies_missing(&capabilities->policies);
+	provider->policies_missing = missing;
 	provider->has_source_ranges = has_source_ranges(capabilities);
 	provider->reports_applied = reports_applied(capabilities);
 	provider->grouping = capabilities->grouping;

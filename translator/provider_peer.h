@@ -15,8 +15,7 @@ struct provider_peer *provider_peer_new(const struct engine_ops *ops, void *ctx)
 void provider_peer_free(struct provider_peer *provider);
 
 /* True: its capabilities differ from those in force until now. Call before provider_peer_up(). */
-bool provider_peer_take_capabilities(
-	struct provider_peer *provider, const struct capabilities *capabilities);
+bool provider_peer_take_capabilities(struct provider_peer *provider, const struct hello *peer);
 void provider_peer_up(struct provider_peer *provider);
 void provider_peer_down(struct provider_peer *provider);
 bool provider_peer_is_up(const struct provider_peer *provider);

@@ -73,6 +73,8 @@ static void change(struct records *records, struct record *record, const struct 
 	case NODE_HOST:
 	case NODE_POOL:
 	case NODE_CLAIM:
+	case NODE_POLICY:
+	case NODE_USERS:
 	case NODE_KIND_COUNT:
 		break;
 	}

@@ -19,9 +19,16 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* Which annotation asked for a word, for messages. */
+struct route_asked {
+	unsigned word;     /* one bit of enum policy_bit */
+	const char *field; /* such as "metadata.annotations[sluice.io/redirect]" */
+};
+
 struct route_settings {
-	unsigned
-		needs; /* bits of enum policy_bit: words that a provider must have for what is asked for here */
+	/* Words that a provider must have for what is asked for here: dialect_ask() adds to both. */
+	unsigned needs; /* bits of enum policy_bit */
+	LIST_OF(struct route_asked) asked;
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */
 	struct str

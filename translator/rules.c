@@ -99,6 +99,9 @@ static void add_rule(struct virtual_host *host, const struct path_claim *claim, 
 		.path = claim->path,
 		.match = claim->type,
 		.pool = claim->pool,
+		.redirect = (struct redirect *)(uintptr_t)claim->redirect,
+		.answer = (struct fixed_answer *)(uintptr_t)claim->answer,
+		.policy = claim->policy,
 		.tls_only = claim->tls_only,
 		.ingress = key_join(arena, claim->ingress->namespace, '/', claim->ingress->name),
 	};
@@ -122,8 +125,8 @@ static size_t drop_losers(struct path_claim *claims, size_t count, struct str ho
 
 static size_t cost_of(const struct path_claim *claim)
 {
-	return 64 + claim->path.len + claim->pool.len + claim->ingress->namespace.len +
-	       claim->ingress->name.len;
+	return 64 + claim->path.len + claim->pool.len + claim->policy.len +
+	       claim->ingress->namespace.len + claim->ingress->name.len;
 }
 
 void rules_merge(struct path_claim *claims, size_t count, struct str host, struct arena *arena,

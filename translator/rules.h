@@ -22,7 +22,10 @@ enum {
 struct path_claim {
 	struct str path;
 	enum path_type type;
-	struct str pool;
+	struct str pool;                   /* empty: it has one of the next two */
+	const struct redirect *redirect;   /* NULL: none */
+	const struct fixed_answer *answer; /* likewise */
+	struct str policy;                 /* empty: none */
 	bool tls_only;
 	bool is_implied; /* the default backend, for what no path of the host takes */
 	size_t position; /* in the Ingress, from 0: for order and messages */

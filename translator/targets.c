@@ -43,6 +43,17 @@ static void gather_secrets(
 				secrets_default(targets->secrets).name);
 }
 
+static void gather_policy(
+	const struct targets *targets, const struct plan *plan, struct target_list *t)
+{
+	if (str_is_empty(plan->policy))
+		return;
+	t->policy = graph_get_policy(targets->graph, plan->policy);
+	t->items[t->count++] = &t->policy->node;
+	if (!str_is_empty(plan->users))
+		t->items[t->count++] = &graph_get_users(targets->graph, plan->users)->node;
+}
+
 static void gather_claims(
 	const struct targets *targets, const struct plan *plan, struct target_list *t)
 {
@@ -64,7 +75,7 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 	struct target_list t = {0};
 	if (plan == NULL)
 		return t;
-	size_t most = 4 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
+	size_t most = 6 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
 		      plan->tls.count + plan->names.count + plan->ports.count;
 	t.items = arena_calloc(targets->scratch, most, sizeof(*t.items));
 	t.hosts = arena_calloc(targets->scratch, plan->hosts.count, sizeof(struct host_node *));
@@ -81,6 +92,7 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 		for (size_t i = 0; i < plan->pools.count; i++)
 			t.items[t.count++] = pool_target(targets, plan, &plan->pools.items[i]);
 		gather_secrets(targets, plan, &t);
+		gather_policy(targets, plan, &t);
 		if (plan->scope == BALANCER_OF_CLASS)
 			gather_claims(targets, plan, &t);
 	}
@@ -105,6 +117,8 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_POOL:
 	case NODE_SECRET:
 	case NODE_BALANCER:
+	case NODE_POLICY:
+	case NODE_USERS:
 		/* One more user does not change its content; but if it has diagnostics, the new user must
 		 * get them, too. */
 		if (is_first)

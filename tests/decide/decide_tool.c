@@ -92,12 +92,85 @@ static bool fits_digest(struct str password, struct str encoded, bool is_salted)
 	return is_good && memcmp(want, got, 20) == 0;
 }
 
+/* ---- $apr1$, which crypt(3) does not know ---- */
+
+static void put_digest(EVP_MD_CTX *digest, const void *data, size_t len)
+{
+	if (EVP_DigestUpdate(digest, data, len) != 1)
+		fail("MD5", "is not there");
+}
+
+static void begin_digest(EVP_MD_CTX *digest)
+{
+	if (EVP_DigestInit(digest, EVP_md5()) != 1)
+		fail("MD5", "is not there");
+}
+
+static void first_digest(
+	EVP_MD_CTX *digest, struct str password, struct str salt, unsigned char *sum)
+{
+	begin_digest(digest);
+	put_digest(digest, password.p, password.len);
+	put_digest(digest, salt.p, salt.len);
+	put_digest(digest, password.p, password.len);
+	EVP_DigestFinal(digest, sum, NULL);
+	begin_digest(digest);
+	put_digest(digest, password.p, password.len);
+	put_digest(digest, "$apr1$", 6);
+	put_digest(digest, salt.p, salt.len);
+	for (size_t left = password.len; left != 0; left -= left < 16 ? left : 16)
+		put_digest(digest, sum, left < 16 ? left : 16);
+	for (size_t bits = password.len; bits != 0; bits >>= 1)
+		put_digest(digest, (bits & 1) != 0 ? "" : password.p, 1);
+	EVP_DigestFinal(digest, sum, NULL);
+}
+
+static void put_base64(unsigned value, int digits, char **to)
+{
+	static const char alphabet[] =
+		"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	for (; digits > 0; digits--, value >>= 6)
+		*(*to)++ = alphabet[value & 63];
+}
+
+static bool fits_apr1(struct str password, struct str hash)
+{
+	unsigned char sum[EVP_MAX_MD_SIZE];
+	char text[32];
+	char *to = text;
+	const char *end = str_find(hash, '$');
+	if (end == NULL)
+		return false;
+	struct str salt = {hash.p, (size_t)(end - hash.p)};
+	EVP_MD_CTX *digest = EVP_MD_CTX_new();
+	first_digest(digest, password, salt, sum);
+	for (int i = 0; i < 1000; i++) {
+		begin_digest(digest);
+		put_digest(
+			digest, i & 1 ? (const void *)password.p : sum, i & 1 ? password.len : 16);
+		put_digest(digest, salt.p, i % 3 != 0 ? salt.len : 0);
+		put_digest(digest, password.p, i % 7 != 0 ? password.len : 0);
+		put_digest(
+			digest, i & 1 ? sum : (const void *)password.p, i & 1 ? 16 : password.len);
+		EVP_DigestFinal(digest, sum, NULL);
+	}
+	EVP_MD_CTX_free(digest);
+	for (unsigned i = 0; i < 5; i++)
+		put_base64((unsigned)sum[i] << 16 | (unsigned)sum[i + 6] << 8 |
+				   sum[i == 4 ? 5 : i + 12],
+			4, &to);
+	put_base64(sum[11], 2, &to);
+	return str_eq(str_skip(hash, salt.len + 1), (struct str){text, (size_t)(to - text)});
+}
+
 static bool fits_password(void *ctx, struct str password, struct str hash)
 {
 	if (str_starts_with(hash, STR("{SHA}")))
 		return fits_digest(password, str_skip(hash, 5), false);
 	if (str_starts_with(hash, STR("{SSHA}")))
 		return fits_digest(password, str_skip(hash, 6), true);
+	if (str_starts_with(hash, STR("$apr1$")))
+		return fits_apr1(password, str_skip(hash, 6));
 	char *phrase = str_dup(password);
 	char *setting = str_dup(hash);
 	struct crypt_data data = {.initialized = 0};

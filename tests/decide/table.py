@@ -47,6 +47,8 @@ def check_shares(row: dict[str, Any], decision: dict[str, Any], wanted: dict[str
     for pool in decision.get("pools", []):
         key = pool["id"] if pool.get("endpoints") else "503"
         expected[key] = expected.get(key, 0) + row["n"] * pool.get("weight", 0) / total
+    if decision.get("status"):
+        expected[str(decision["status"])] = row["n"]
     if decision.get("limit_status"):
         assert set(wanted["counts"]) <= {*expected, str(decision["limit_status"])}, expected
         return

@@ -105,7 +105,7 @@ def servers_of(proxy: HAProxy) -> tuple[collections.Counter, collections.Counter
 
 
 def assert_disk_is_running_state(proxy: HAProxy) -> None:
-    for name in ("whole.map", "prefix.map"):
+    for name in ("hosts.map", "prefixes.map", "pools.map"):
         running, filed = rows_of(proxy, name)
         assert running == filed
     # Endpoints are written some time later.
@@ -197,8 +197,8 @@ def test_a_pool_that_goes_while_its_route_is_looked_up():
     with HAProxy() as proxy:
         proxy.apply(pool("p0"), pool("p1"), host("web.test", ("/x", "p0", "exact"), ("/other", "p1", "exact")), proxy.balancer())
         proxy.kill_provider()
-        table = f"{proxy.state_dir}/maps/whole.map"
-        rows = dict(line.split(" ", 2)[1:] for line in proxy.cli(f"show map {table}").splitlines() if line)
+        tables = [f"{proxy.state_dir}/maps/{name}.map" for name in ("hosts", "pools")]
+        rows, backends = (dict(line.split(" ", 2)[1:] for line in proxy.cli(f"show map {table}").splitlines() if line) for table in tables)
         route, other = (next(key for key in rows if key.endswith(path)) for path in ("/x", "/other"))
         ids = [rows[route], rows[other]]
         interrupt_each_other(proxy)
@@ -206,8 +206,8 @@ def test_a_pool_that_goes_while_its_route_is_looked_up():
             for number in range(FLIPS):
                 old, new = ids if number % 2 == 0 else ids[::-1]
                 before = list(flood.bursts)
-                said = proxy.cli(f"add map {table} pool:{new} {rows['pool:' + new]}; " * (number > 0)
-                                 + f"set map {table} {route} {new}; del map {table} pool:{old}")
+                said = proxy.cli(f"add map {tables[1]} {new} {backends[new]}; " * (number > 0)
+                                 + f"set map {tables[0]} {route} {new}; del map {tables[1]} {old}")
                 assert not said.strip(), said
                 # No request has to look a third time.
                 wait_for(lambda before=before: flood.has_renewed(before) or flood.failures, "answers", 60, 0.0005)

@@ -86,6 +86,22 @@ def test_an_idle_connection_is_used_again_and_closed_with_its_endpoint():
         assert {server["purge_delay"] for server in servers(proxy)} == {KEPT_MS}
 
 
+def test_connections_to_endpoints_that_came_later_are_kept():
+    """As those to endpoints that HAProxy has read from its files; 2.6 has other defaults for these."""
+    with HAProxy() as proxy, Backend("one") as one, Backend("two") as two:
+        proxy.apply(proxy.balancer())
+        workers = proxy.workers()
+        proxy.apply(pool("p", one), host("a.test", ("/", "p")), pool("q", two), host("b.test", ("/", "q")))
+        assert not proxy.was_reloaded_since(workers)
+        with client_of(proxy) as client:
+            for _ in range(3):
+                ask(proxy, client, "a.test")
+                ask(proxy, client, "b.test")
+        assert (one.count, two.count) == (3, 3)
+        assert (one.accepted, two.accepted) == (1, 1)
+        assert {server["idle_lim"] for server in servers(proxy)} == {"-1"}
+
+
 def limited(proxy: HAProxy) -> pathlib.Path:
     """HAProxy with few descriptors."""
     program = proxy.folder / "haproxy"

@@ -194,7 +194,7 @@ def test_files_that_are_not_ours():
         proxy.kill_provider()
         proxy.kill_proxy()
         (proxy.state_dir / "haproxy.d/00-main.cfg").write_text("this is no configuration\n")
-        (proxy.state_dir / "maps/whole.map").write_bytes(b"\x00\xff torn")
+        (proxy.state_dir / "maps/hosts.map").write_bytes(b"\x00\xff torn")
         (proxy.state_dir / "certs/list.txt").write_text("/nowhere.pem\n")
         (proxy.proxy_dir / "proxy.pid").write_text("1 1\n")
         proxy.start()

@@ -25,7 +25,8 @@ FOREIGN = 65534
 # By a pattern of which the first match is damaged, and whether plain HTTP is served before the first snapshot all the same.
 FILES = {
     "haproxy": {"haproxy.d/00-main.cfg": False, "haproxy.d/lua-off.lua": True, "haproxy.d/slots-00000.cfg": False,
-                "haproxy.d/slots-00001.cfg": True, "maps/whole.map": False, "maps/prefix.map": False, "certs/list.txt": True, "certs/default.pem": True, "certs/c*.pem": True, "trust/a*.pem": True},
+                "haproxy.d/slots-00001.cfg": True, "maps/hosts.map": False, "maps/prefixes.map": True, "maps/pools.map": False,
+                "certs/list.txt": True, "certs/default.pem": True, "certs/c*.pem": True, "trust/a*.pem": True},
     "nginx": {"nginx.conf": False, "state": False, "placeholder.pem": True, "trust/a*.pem": True},
 }
 DAMAGES = {

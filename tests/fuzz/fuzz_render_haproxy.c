@@ -381,7 +381,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 				    .local.state_dir = (char *)(uintptr_t)WORLD_STATE_DIR,
 			    }};
 	bool goes_on = true;
-	world_init(&world, data, len);
+	world_init(&world, data, len, ROUTES_DIRECT);
 	loop = loop != NULL ? loop : ev_loop_new(EVFLAG_AUTO);
 	side.engine =
 		(struct engine){.config = &side.config, .local = world_local(&world), .loop = loop};

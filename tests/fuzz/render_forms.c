@@ -152,13 +152,15 @@ static void check_row(const struct row *row, bool has_slots)
 		must(key.p[i] > ' ' && key.p[i] < 0x7f);
 	if (value.p == NULL)
 		return;
-	if (has_slots && take(&key, STR("pool:"))) {
+	if (has_slots && row_table(row) == ROW_POOL) {
 		must(name_is_one(NAME_POOL, key) && value.len == 7 && value.p[0] == 's' &&
 			digits_at(value, 1) == 6);
 		return;
 	}
 	char letter = value_of_key(row_table(row), key);
-	must(letter != 0 && name_is_one(letter, value));
+	bool is_direct =
+		has_slots && str_starts_with(key, STR("host:")) && name_is_one(NAME_POOL, value);
+	must(letter != 0 && (name_is_one(letter, value) || is_direct));
 }
 
 void forms_check_rows(struct world *world, bool has_slots)

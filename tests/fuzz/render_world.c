@@ -105,7 +105,7 @@ struct str world_keep(struct world *world, struct str text)
 	return text;
 }
 
-void world_init(struct world *world, const uint8_t *data, size_t len)
+void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form)
 {
 	static const struct state_config config = {0};
 	log_set_sink(ignore_line, NULL);
@@ -116,7 +116,7 @@ void world_init(struct world *world, const uint8_t *data, size_t len)
 		.reader = message_reader_new(),
 		.rest = {(const char *)data, len},
 	};
-	world->routes = routes_new(world->rows, world->notices, NULL);
+	world->routes = routes_new(world->rows, world->notices, form, NULL);
 	arena_init(&world->arena);
 	buf_init(&world->frame, FRAME_LEN_MAX);
 	/* What stands for a cookie and a path that nobody has named. */

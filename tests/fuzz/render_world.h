@@ -31,7 +31,7 @@ struct world {
 #define WORLD_PROXY_DIR "/run/proxy"
 
 /* One at a time. */
-void world_init(struct world *world, const uint8_t *data, size_t len);
+void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form);
 void world_fini(struct world *world);
 struct local *world_local(struct world *world);
 

@@ -6,6 +6,7 @@ results never look alike. Usual are:
  load-balancers  of class rancher, owned by the object after which they are named, with one listener: HTTP on port 80
  virtual-hosts   rules match by prefix and are those of the Ingress after which the load balancer is named
  pools           of the Service and port after which they are named, which has a selector; an endpoint that is ready is ADDRESS:PORT
+ policies        of the Ingress after which they are named
  certificates    named after their Secret, with the key of the same name as the chain
  events          warnings, as [KIND] NAMESPACE/NAME REASON: MESSAGE; the usual KIND is Ingress
  statuses        what is written into the objects
@@ -24,7 +25,7 @@ import yaml
 
 Body = dict[str, Any]
 Uids = dict[tuple[str, str, str], str]  # by kind, namespace and name
-SECTIONS = {"load-balancer": "load-balancers", "virtual-host": "virtual-hosts", "pool": "pools", "certificate": "certificates"}
+SECTIONS = {"load-balancer": "load-balancers", "virtual-host": "virtual-hosts", "pool": "pools", "certificate": "certificates", "policy": "policies", "users": "users"}
 WIDTH = 120
 FILES = {path.read_bytes().strip(): f"@{path.name}" for path in (pathlib.Path(__file__).parent / "certs").glob("*.[ck]*")}
 
@@ -103,6 +104,12 @@ class Brief:
     def certificate(self, body: Body) -> Body:
         namespace, _, name = body["id"].partition("/")
         return without(body, {"namespace": namespace, "name": name, "private_key": body["chain"].replace(".crt", ".key")})
+
+    def policy(self, body: Body) -> Body:
+        return without(body, {"ingress": body["id"]})
+
+    def users(self, body: Body) -> Body:
+        return body
 
     def whose(self, body: Body) -> tuple[str, Body]:
         """The object that an event or a status is about, and the rest of it."""

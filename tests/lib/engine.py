@@ -14,11 +14,11 @@ SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "slui
             "without_class": True, "load_balancer_class": "sluice.io/load-balancer"}
 PROTOCOLS = ["http", "https", "tcp", "tls-passthrough"]
 POLICIES = [word for _, _, word, _ in table("translator/annotations.def", "POLICY")]
-ORDER = {"certificate": 0, "pool": 1, "load-balancer": 2, "virtual-host": 3}
+ORDER = {"users": 0, "policy": 1, "certificate": 2, "pool": 3, "load-balancer": 4, "virtual-host": 5}
 
 
 def provider_hello(capabilities: Body | None = None) -> Body:
-    return hello("provider", capabilities={"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})})
+    return hello("provider", version_max=2, capabilities={"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})})
 
 
 class ProviderView:
@@ -68,7 +68,7 @@ class ProviderView:
         key = body["kind"], body["id"]
         assert self.now(key) is not None, f"{key} is removed and not there"
         assert key not in self.staged, f"{key} is set and removed in one batch"
-        place = 3 - ORDER[key[0]]
+        place = len(ORDER) - 1 - ORDER[key[0]]
         assert place >= self.removing, "removes come in the opposite order"
         self.removing = place
         self.staged[key] = None
@@ -94,7 +94,14 @@ def references(body: Body) -> Iterable[tuple[str, str]]:
     if body["kind"] == "virtual-host":
         yield "load-balancer", body["load_balancer"]
         for rule in body.get("rules", []):
-            yield "pool", rule["pool"]
+            if "redirect" not in rule and "answer" not in rule and "pools" not in rule:
+                yield "pool", rule["pool"]
+            for pool in rule.get("pools", []):
+                yield "pool", pool["pool"]
+            if "policy" in rule:
+                yield "policy", rule["policy"]
+    if body["kind"] == "policy" and "basic_auth" in body:
+        yield "users", body["basic_auth"]["users"]
     if body["kind"] == "load-balancer":
         if body.get("default_pool"):
             yield "pool", body["default_pool"]

@@ -57,8 +57,9 @@ def request_of(request: Body, ports: dict[str, int]) -> Body:
     """A request of the table (tests/cases/traffic.json) as the tool takes it."""
     client = request.get("from", CLIENT)
     length = 0 if request.get("chunked") else len(request.get("body", ""))
-    return {"method": request.get("method", "GET"), "target": request["target"], "host": request["host"], "headers": request.get("headers", []),
-            "tls": request.get("tls", False), "port": ports["https" if request.get("tls") else "http"], "client": client, "length": length}
+    port = ports["https" if request.get("tls") else "http"]
+    return {"method": request.get("method", "GET"), "target": request["target"], "host": request["host"].replace("{port}", str(port)),
+            "headers": request.get("headers", []), "tls": request.get("tls", False), "port": port, "client": client, "length": length}
 
 
 def pairs(listed: list[Body]) -> list[list[str]]:

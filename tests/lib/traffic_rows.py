@@ -137,14 +137,26 @@ def wanted_of(row: dict[str, Any], name: str) -> dict[str, Any]:
     return {**row["wanted"], **{key: value for key, value in row.get(name, {}).items() if key != "why"}}
 
 
+def attempt(address: str, port: int, request: dict[str, Any], words: dict[str, str], may_close: bool) -> Answer:
+    """One request; `may_close`: a connection that is closed instead is an answer of status 0."""
+    source = request.get("from", CLIENT)
+    try:
+        return exchange(address, port, bytes_of(request, words), tls=request.get("tls", False), sni=request.get("sni"),
+                        source=None if ":" in source else source)
+    except OSError:
+        if may_close:
+            return Answer(0, {}, b"")
+        raise
+
+
 def run(row: dict[str, Any], name: str, world: World) -> None:
     request = row["request"]
     address, port = world.ends_of(request)
-    source = request.get("from", CLIENT)
-    words = {"{client}": source, "{port}": str(port), "{https}": str(world.proxy.https)}
+    words = {"{client}": request.get("from", CLIENT), "{port}": str(port), "{https}": str(world.proxy.https)}
     wanted = wanted_of(row, name)
-    answers = [exchange(address, port, bytes_of(request, words), tls=request.get("tls", False), sni=request.get("sni"),
-                        source=None if ":" in source else source) for _ in range(row.get("n", 1))]
+    statuses = wanted.get("status", 200)
+    may_close = isinstance(statuses, list) and 0 in statuses
+    answers = [attempt(address, port, request, words, may_close) for _ in range(row.get("n", 1))]
     if "counts" in wanted:
         check_counts(wanted, answers)
         return

@@ -279,7 +279,7 @@ static void each_listener_has_its_frontends(void **state)
 		size_t count;
 	} rows[] = {
 		{LISTENER_HTTP, false, false, "\tbind [::]:443 v6only\n", 1},
-		{LISTENER_HTTP, false, false, "str(plain:)", 2},
+		{LISTENER_HTTP, false, false, "str(plain:)", 3},
 		{LISTENER_HTTP, false, false, "X-Forwarded-Proto http\n", 1},
 		{LISTENER_HTTP, false, false, ";proto=http\"\n", 1},
 		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 2},
@@ -300,7 +300,8 @@ static void each_listener_has_its_frontends(void **state)
 			1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "\tdefault_backend closed\n", 1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "loop443", 0},
-		{LISTENER_TCP, false, false, ":443),map_str(/s/maps/whole.map)\n", 1},
+		{LISTENER_TCP, false, false,
+			":443),map_str(/s/maps/hosts.map),map_str(/s/maps/pools.map)\n", 1},
 		/* 16 ranges a line. */
 		{LISTENER_TCP, false, false, "\tacl is_allowed src 10.0.0.0/8", 2},
 		{LISTENER_TCP, false, false, " 10.0.0.0/8", 17},

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 CASES = {
-    'a {{#b}}\n': '1: b does not end',
+    'a {{#b}}\n': ': b does not end',
     'a {{/b}}\n': '1: b ends where it is not open',
     '{{#b}}{{#c}}{{/b}}{{/c}}\n': '1: b ends where it is not open',
     '\n{{{a}}}\n': '2: not a tag',
@@ -22,7 +22,7 @@ CASES = {
     'a "b\n': '1: double quotes are open',
     '"{{#b}}"{{/b}}\n': '1: b opens or closes double quotes',
     'a\\{{b}}\n': '1: a backslash before b',
-    '{{a}}{{#a}}{{/a}}\n': '1: both value and block: a',
+    '{{a}}{{#a}}{{/a}}\n': ': both value and block: a',
     'a\rb\n': 'a control character',
 }
 

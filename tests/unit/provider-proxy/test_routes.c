@@ -28,7 +28,7 @@ static int set_up(void **ret_fixture)
 	f->state = state_new(&config);
 	f->rows = rows_new();
 	f->notices = notices_new(NULL, NULL);
-	f->routes = routes_new(f->rows, f->notices, NULL);
+	f->routes = routes_new(f->rows, f->notices, ROUTES_BY_HOST, NULL);
 	f->reader = message_reader_new();
 	arena_init(&f->arena);
 	buf_init(&f->buf, FRAME_LEN_MAX);
@@ -173,6 +173,87 @@ static void plain_http_does_not_know_tls_only_rules(void **fixture)
 	assert_int_equal(wanted_count(f, ROW_PREFIX), 1);
 }
 
+static void use_form(struct fixture *f, enum routes_form form)
+{
+	routes_free(f->routes, f->state);
+	f->routes = routes_new(f->rows, f->notices, form, NULL);
+}
+
+static void a_host_with_one_pool_leads_there(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name host = name_of(NAME_HOST, STR("host"));
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct path_rule rules[] = {
+		{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("root")},
+		{.path = STR("/a"), .match = PATH_PREFIX, .pool = STR("a")},
+	};
+	use_form(f, ROUTES_DIRECT);
+	put_host(f, "a.test", rules, 1, false);
+	assert_pool(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), "root");
+	assert_int_equal(wanted_count(f, ROW_PREFIX), 0);
+	assert_int_equal(wanted_count(f, ROW_WHOLE), 1);
+	/* What other rules do not hide, or what not all requests may take, needs the host's name. */
+	put_host(f, "a.test", rules + 1, 1, false);
+	assert_true(str_eq(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), name_str(&host)));
+	struct path_rule others[] = {
+		{.path = STR("/"), .match = PATH_EXACT, .pool = STR("root")},
+		{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("root"), .tls_only = true},
+	};
+	for (size_t i = 0; i < 2; i++) {
+		put_host(f, "a.test", others + i, 1, false);
+		assert_true(str_eq(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), name_str(&host)));
+	}
+}
+
+/* While its row changes, requests are looked up by the name as before. */
+static void a_host_that_had_paths_keeps_its_row_of_all(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name host = name_of(NAME_HOST, STR("host"));
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct path_rule rules[] = {
+		{.path = STR("/a"), .match = PATH_PREFIX, .pool = STR("a")},
+		{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("root")},
+	};
+	use_form(f, ROUTES_DIRECT);
+	put_host(f, "a.test", rules, 2, false);
+	for (int turn = 0; turn < 2; turn++) {
+		put_host(f, "a.test", rules + 1, 1, false);
+		assert_pool(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), "root");
+		assert_pool(wanted(f, ROW_PREFIX, "", host, "/"), "root");
+		assert_int_equal(wanted_count(f, ROW_PREFIX), 1);
+	}
+	struct lb_remove gone = {LB_VIRTUAL_HOST, STR("host")};
+	struct schema_error error;
+	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	commit(f);
+	assert_int_equal(wanted_count(f, ROW_WHOLE) + wanted_count(f, ROW_PREFIX), 0);
+}
+
+/* The rows of both lead to the same pool. */
+static void a_host_that_takes_the_place_of_another_keeps_its_row(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct path_rule rule = {.path = STR("/"), .match = PATH_PREFIX, .pool = STR("root")};
+	struct virtual_host next = {
+		.key = {.kind = LB_VIRTUAL_HOST, .id = STR("another")},
+		.load_balancer = STR("lb"),
+		.host = STR("a.test"),
+		.match = HOST_EXACT,
+		.rules = {&rule, 1},
+	};
+	struct lb_remove gone = {LB_VIRTUAL_HOST, STR("host")};
+	struct schema_error error;
+	use_form(f, ROUTES_DIRECT);
+	put_host(f, "a.test", &rule, 1, false);
+	upsert(f, &next);
+	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	commit(f);
+	assert_pool(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), "root");
+}
+
 static void passthrough_is_counted(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -210,6 +291,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_first_rule_wins, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			plain_http_does_not_know_tls_only_rules, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_host_with_one_pool_leads_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_host_that_had_paths_keeps_its_row_of_all, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_host_that_takes_the_place_of_another_keeps_its_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(passthrough_is_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_breaks_a_check_is_told_alone, set_up, tear_down),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/policies.h"
+#include "translator/policy_words.h"
 
 #include "tests/unit/translator/help.h"
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is done with requests besides finding their pool, as rows of the table ROW_RULE, which policies.cfg.tmpl and policies.lua look up. Keys and
+ * values are data without a grammar: fields stand between bars, and texts in them are percent-encoded. No I/O.
+ *
+ *   key                            value
+ *   <route>                        what its requests are led to, see below
+ *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status
+ *   cors:<policy>:<origin>/        1, for each allowed origin
+ *   deny:<policy>:<4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
+ *   allow:<policy>:<4 or 6><digits> 1, likewise for those that are let in
+ *   exempt:<policy>:...            1, likewise for those that are not counted
+ *   draw:<route>:<number>:<digits> a pool, for the numbers below SUM that begin so, as 16 hexadecimal digits
+ *
+ * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
+ *
+ *   POLICY|p|SKIP|POOL
+ *   POLICY|w|SKIP|SUM|NUMBER                      one of several by weight
+ *   POLICY|r|SKIP|STATUS|LOCATION                 a redirect
+ *   POLICY|l|SKIP|STATUS|PIECES                   likewise, to what is made of pieces
+ *   POLICY|a|SKIP|STATUS|TEXT                     an answer
+ *   POLICY|x                                      503
+ *   none|d                                        the default pool, as if there were no rule
+ *   none|c|CONDITIONS|ROUTE|CONDITIONS|ROUTE...   the first whose conditions hold; ROUTE is one of the above, percent-encoded; at last none|d
+ *
+ * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
+ * listed are, r rate limits, n limits of concurrent requests, q the request is changed. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
+ * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces.
+ */
+#pragma once
+
+#include "provider-proxy/route_writer.h"
+
+extern const struct route_writer policies_writer;
+
+/* For each name of a pool in a route's row: whether it holds for any. */
+bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx);

@@ -1,0 +1,373 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Loaded by HAProxy, once for each of its threads: what policies.cfg.tmpl cannot say, because names of headers, cookies and arguments stand in
+-- rules there and not in rows, or because values are made of many pieces. policies.h says how the rows are written.
+
+local value_of
+
+-- The fields of a text; an empty text has one.
+local function split(text, mark)
+	local fields = {}
+	local at = 1
+	while true do
+		local stop = text:find(mark, at, true)
+		if not stop then
+			fields[#fields + 1] = text:sub(at)
+			return fields
+		end
+		fields[#fields + 1] = text:sub(at, stop - 1)
+		at = stop + 1
+	end
+end
+
+local function decode(text)
+	return (text:gsub("%%(%x%x)", function(digits)
+		return string.char(tonumber(digits, 16))
+	end))
+end
+
+-- Of several lines of a header, their values joined.
+local function header_of(txn, name)
+	local lines = txn.http:req_get_headers()[name:lower()]
+	if not lines then
+		return nil
+	end
+	return table.concat(lines, ", ", 0)
+end
+
+-- The first argument of that name, as sent; nil: there is none.
+local function argument_of(txn, name)
+	for pair in (txn.f:query() or ""):gmatch("[^&]+") do
+		local key, value = pair:match("^([^=]*)=?(.*)$")
+		if decode((key:gsub("+", " "))) == name then
+			return value
+		end
+	end
+	return nil
+end
+
+local function cookie_of(txn, name)
+	local lines = txn.http:req_get_headers()["cookie"]
+	for i = 0, lines and #lines or -1 do
+		for pair in lines[i]:gmatch("[^;]+") do
+			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
+			if key == name then
+				return value
+			end
+		end
+	end
+	return nil
+end
+
+-- ---- conditions ----
+
+-- Steps of a search, as PCRE2 counts them.
+local step_limit = 100000
+
+-- The text with the group that was found between two marks; HAProxy has no other way to search for what is not in its configuration.
+local function marked(txn, value, regex, group)
+	local found = txn.c:regsub(value, "(*LIMIT_MATCH=" .. step_limit .. ")" .. regex, "\1\\" .. group .. "\1", "")
+	return found or error("a text is too long to be searched")
+end
+
+-- What was too much for it has not even found the end.
+local function is_found(txn, value, regex)
+	if marked(txn, value, regex, 0) ~= value then
+		return true
+	end
+	if marked(txn, value, "(?:" .. regex .. ")|\\z", 0) == value then
+		error("a search took too many steps")
+	end
+	return false
+end
+
+local subjects = {
+	m = function(txn)
+		return txn.f:method()
+	end,
+	h = header_of,
+	q = function(txn, name)
+		local value = argument_of(txn, name)
+		return value and decode((value:gsub("+", " ")))
+	end,
+	c = cookie_of,
+	p = function(txn)
+		return txn.f:path()
+	end,
+	d = function(txn, _, match)
+		return match == "r" and decode(txn:get_var("txn.p")) or txn:get_var("txn.p")
+	end,
+}
+
+local function holds(txn, condition)
+	local subject, match, name, wanted = condition:match("^(%a)(%a)([^;]*);(.*)$")
+	local value = subjects[subject](txn, decode(name), match)
+	if not value or match == "p" then
+		return value ~= nil
+	end
+	wanted = decode(wanted)
+	if match == "r" then
+		return is_found(txn, value, wanted)
+	end
+	if match == "b" then
+		return value == wanted or value:sub(1, #wanted + 1) == wanted .. "/"
+	end
+	return value == wanted
+end
+
+local function all_hold(txn, conditions)
+	for _, condition in ipairs(split(conditions, "&")) do
+		if condition ~= "" and not holds(txn, condition) then
+			return false
+		end
+	end
+	return true
+end
+
+-- Of the alternatives of a route, the first whose conditions hold takes its place.
+local function find(txn)
+	local fields = split(txn:get_var("txn.r"), "|")
+	for i = 3, #fields - 1, 2 do
+		if all_hold(txn, fields[i]) then
+			txn:set_var("txn.re", decode(fields[i]:match("^[pd]r;([^&]*)") or ""))
+			return decode(fields[i + 1])
+		end
+	end
+	return "none|d"
+end
+
+local function choose(txn)
+	local is_good, found = pcall(find, txn)
+	txn:set_var("txn.r", is_good and found or "none|e")
+end
+
+-- ---- decoded paths ----
+
+-- The path without empty elements and those of dots; nil: it leads above the root.
+local function resolve(path)
+	local kept = {}
+	for element in path:gmatch("[^/]+") do
+		if element == ".." then
+			if #kept == 0 then
+				return nil
+			end
+			kept[#kept] = nil
+		elseif element ~= "." then
+			kept[#kept + 1] = element
+		end
+	end
+	local last = path:match("[^/]*$")
+	local has_slash = #kept ~= 0 and (last == "" or last == "." or last == "..")
+	return "/" .. table.concat(kept, "/") .. (has_slash and "/" or "")
+end
+
+-- As it stands in keys of rows.
+local function decode_path(txn)
+	local path = resolve(decode(txn.f:path()))
+	if path then
+		txn:set_var("txn.p", (path:gsub("[%c%% \127]", function(byte)
+			return string.format("%%%02X", byte:byte())
+		end)))
+	end
+end
+
+-- What rules were compared with, and whether it was decoded.
+local function compared(txn)
+	if (txn:get_var("txn.k") or ""):sub(1, 1) == "e" then
+		return decode(txn:get_var("txn.p")), true
+	end
+	return txn.f:path() or "", false
+end
+
+-- ---- texts made of pieces ----
+
+local values = {
+	t = function(_, text)
+		return text
+	end,
+	s = function(txn)
+		return txn.f:ssl_fc() == 1 and "https" or "http"
+	end,
+	h = function(txn)
+		return txn:get_var("txn.h")
+	end,
+	H = function(txn)
+		return txn:get_var("txn.n")
+	end,
+	o = function(txn)
+		return txn:get_var("sess.port")
+	end,
+	m = function(txn)
+		return txn.f:method()
+	end,
+	p = function(txn)
+		return txn.f:path()
+	end,
+	r = function(txn)
+		local skipped = tonumber(split(txn:get_var("txn.r"), "|")[3])
+		return skipped and compared(txn):sub(skipped + 1)
+	end,
+	q = function(txn)
+		return txn.f:query()
+	end,
+	a = function(txn)
+		local target = txn.f:pathq() or ""
+		return target:match("%?.*$")
+	end,
+	u = function(txn)
+		return txn.f:pathq()
+	end,
+	c = function(txn)
+		return txn:get_var("sess.client")
+	end,
+	x = header_of,
+	k = cookie_of,
+	g = argument_of,
+	n = function(txn, group)
+		local regex = txn:get_var("txn.re")
+		return regex and regex ~= "" and marked(txn, (compared(txn)), regex, group):match("\1(.*)\1")
+	end,
+}
+
+-- What has control characters is left out.
+function value_of(txn, pieces, encode)
+	local parts = {}
+	for _, piece in ipairs(split(pieces, "!")) do
+		local letter = piece:sub(1, 1)
+		local make = values[letter]
+		local value = make and make(txn, decode(piece:sub(2))) or ""
+		if not value:find("[%c\127]") then
+			parts[#parts + 1] = encode and encode(txn, letter, value) or value
+		end
+	end
+	return table.concat(parts)
+end
+
+-- Without the variable there was an error.
+local function locate(txn)
+	txn:set_var("txn.l", value_of(txn, split(txn:get_var("txn.r"), "|")[5]))
+end
+
+-- ---- changes of the request ----
+
+-- Bytes that a path cannot have (RFC 3986, section 3.3), and percent signs of what was decoded.
+local function encode(txn, letter, value)
+	local _, is_decoded = compared(txn)
+	local others = is_decoded and (letter == "r" or letter == "n") and "" or "%%"
+	return (value:gsub("[^%w%-._~!$&'()*+,;=:@/" .. others .. "]", function(byte)
+		return string.format("%%%02X", byte:byte())
+	end))
+end
+
+local changes = {
+	s = function(txn, name, value)
+		txn.http:req_set_header(name, value)
+	end,
+	a = function(txn, name, value)
+		txn.http:req_add_header(name, value)
+	end,
+	r = function(txn, name)
+		txn.http:req_del_header(name)
+	end,
+}
+
+local function change(txn)
+	local fields = split(txn:get_var("txn.g"), "|")
+	local made = {}
+	local path = fields[11] ~= "" and value_of(txn, fields[11], encode)
+	for i, text in ipairs(split(fields[12], "&")) do
+		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
+		if action then
+			made[i] = {changes[action], decode(name), value_of(txn, pieces)}
+		end
+	end
+	for _, one in ipairs(made) do
+		one[1](txn, one[2], one[3])
+	end
+	if path then
+		txn.http:req_set_path(path:sub(1, 1) == "/" and path or "/" .. path)
+	end
+	txn:set_var("txn.done", true)
+end
+
+-- ---- rate limits ----
+
+-- Until when the requests of an address would run out, if no more came, by policy, limit and address; what has not been asked for since as
+-- many others were is in the older table, and then forgotten.
+local bucket_limit = 50000
+local buckets = {}
+local older = {}
+local bucket_count = 0
+
+local function remember(key, full_until)
+	if not buckets[key] then
+		bucket_count = bucket_count + 1
+	end
+	buckets[key] = full_until
+	if bucket_count >= bucket_limit then
+		older = buckets
+		buckets = {}
+		bucket_count = 0
+	end
+end
+
+-- Leaky buckets: a request adds a step, `burst` and one of them fit.
+local function limit_rate(txn)
+	local clock = core.now()
+	local now = clock.sec + clock.usec / 1000000
+	local limits = split(split(txn:get_var("txn.g"), "|")[13], "&")
+	local key = txn:get_var("txn.y") .. txn:get_var("txn.a")
+	local full = {}
+	for i, limit in ipairs(limits) do
+		local requests, interval, burst = limit:match("^(%d+);(%d+);(%d+)$")
+		local step = interval / requests
+		local one = i .. key
+		local at = buckets[one] or older[one] or now
+		full[i] = {one, math.max(at, now) + step}
+		if full[i][2] - now > (burst + 1) * step + step / 1000000 then
+			txn:set_var("txn.limited", "yes")
+			return
+		end
+	end
+	for _, one in ipairs(full) do
+		remember(one[1], one[2])
+	end
+	txn:set_var("txn.limited", "no")
+end
+
+-- ---- answers of rules ----
+
+local function send(applet, status, text)
+	applet:set_status(status)
+	if status ~= 204 and status ~= 205 and status ~= 304 then
+		applet:add_header("content-type", "text/plain")
+		applet:add_header("content-length", tostring(#text))
+	end
+	applet:start_response()
+	if applet.method ~= "HEAD" and #text ~= 0 then
+		applet:send(text)
+	end
+end
+
+local function answer(applet)
+	local fields = split(applet:get_var("txn.r"), "|")
+	send(applet, tonumber(fields[4]), decode(fields[5]))
+end
+
+local function refuse(applet)
+	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
+end
+
+-- 0 is the state that all threads share, where one waits for the other: only for what they have to know of each other.
+if core.thread == 0 then
+	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
+else
+	core.register_action("sluice_choose", {"http-req"}, choose)
+	core.register_action("sluice_decode", {"http-req"}, decode_path)
+	core.register_action("sluice_locate", {"http-req"}, locate)
+	core.register_action("sluice_change", {"http-req"}, change)
+	core.register_service("sluice_answer", "http", answer)
+	core.register_service("sluice_refuse", "http", refuse)
+end
+core.register_init(function()
+	collectgarbage("restart")
+end)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What all dialects do: they turn the annotations of an Ingress into its route settings, say which annotation asked for what, and what becomes of values
+ * that cannot be used. A dialect knows nothing of providers.
+ */
+#pragma once
+
+#include "translator/annotations.h"
+#include "translator/route_settings.h"
+
+struct dialect {
+	const struct ingress_record *ingress;
+	struct object_ref self;
+	struct arena *arena;
+	struct diag_list *diags;
+	struct route_settings *route;
+};
+
+/* The field named in diagnostics, such as "metadata.annotations[sluice.io/cors.origins]". */
+const char *dialect_field(const struct dialect *d, struct str key);
+/* What `word` stands for is asked for by the annotation `key`. The first one is named when a provider lacks it. */
+void dialect_ask(const struct dialect *d, enum policy_bit word, struct str key);
+/* The value cannot be used: what is only a comfort is left out; otherwise the rules of the Ingress are closed. */
+void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct annotation *a,
+	const char *problem);
