@@ -66,7 +66,7 @@ static int set_up(void **ret_fixture)
 	f->state = state_new(&config);
 	f->rows = rows_new();
 	f->notices = notices_new(NULL, NULL);
-	f->routes = routes_new(f->rows, f->notices, &writer);
+	f->routes = routes_new(f->rows, f->notices, ROUTES_BY_HOST, &writer);
 	f->reader = message_reader_new();
 	arena_init(&f->arena);
 	buf_init(&f->buf, FRAME_LEN_MAX);
