@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/annotations.h"
 
-#include "translator/dialects/sluice.h"
+#include "translator/dialects/sluice_reader.h"
 #include "translator/hosts.h"
 #include "translator/probes.h"
 #include "translator/stickiness.h"

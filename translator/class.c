@@ -42,6 +42,20 @@ static bool take_named(const struct ingress_record *ingress, const struct class_
 	return true;
 }
 
+bool class_is_nginx(const struct ingress_record *ingress, const struct class_context *context,
+	struct str *ret_class)
+{
+	bool is_nginx = false;
+	if (!context->takes_nginx)
+		return false;
+	*ret_class = !str_is_empty(ingress->class_name) ? ingress->class_name : class_word(ingress);
+	if (str_is_empty(ingress->class_name) || !context->classes_are_synced)
+		is_nginx = str_eq_c(*ret_class, CLASS_NGINX_WORD);
+	else if (context->named != NULL)
+		is_nginx = str_eq_c(context->named->controller, CLASS_NGINX_CONTROLLER);
+	return is_nginx;
+}
+
 bool class_is_ours(const struct ingress_record *ingress, const struct class_context *context,
 	struct str *ret_class, struct diag_list *diags)
 {

@@ -56,6 +56,8 @@ char *translator_config_check(
 		.certificate_warn_s = config->certificate_warning_days * DAY_S,
 		.http_port = (uint64_t)config->http_port,
 		.https_port = (uint64_t)config->https_port,
+		.takes_nginx = config->ingress_nginx,
+		.nginx_prefix = str_from(config->ingress_nginx_prefix),
 	};
 	char *problem = read_name("default-certificate", config->default_certificate,
 		&ret_engine->default_namespace, &ret_engine->default_name);

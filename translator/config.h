@@ -18,6 +18,8 @@ struct translator_config {
 	int64_t http_port;
 	int64_t https_port;
 	char *publish_service;
+	bool ingress_nginx;
+	char *ingress_nginx_prefix;
 	bool once;
 	char *hello;
 	char *reports;

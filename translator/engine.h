@@ -30,6 +30,8 @@ struct engine_config {
 	struct str
 		publish_namespace; /* of the Service whose addresses are published; must stay valid */
 	struct str publish_name;   /* empty: publish those that the provider reports */
+	bool takes_nginx;          /* Ingresses of ingress-nginx are ours, too */
+	struct str nginx_prefix;   /* of their annotations; must stay valid; empty: the usual one */
 	/* Accept Secrets without their keys: for inspecting a line whose keys nobody may see. */
 	bool takes_keyless;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/explain.h"
 
+#include "translator/dialects/ingress_nginx_values.h"
 #include "translator/explain_routes.h"
 #include "translator/keys.h"
 #include "translator/record.h"
@@ -227,4 +228,23 @@ bool explain_foreign_object(struct engine *engine, enum record_kind kind, struct
 		return false;
 	return explain_object(engine, kind, namespace, name, arena, ret_explanation) &&
 	       !ret_explanation->is_ours;
+}
+
+void explain_nginx_differences(
+	struct engine *engine, struct str namespace, struct str name, struct diag_list *diags)
+{
+	struct ingress_record ingress;
+	struct record *record = graph_find(
+		&engine->graph, NODE_INGRESS, key_join(diags->arena, namespace, '/', name));
+	if (record == NULL || record->payload == NULL || (record->node.flags & NODE_OURS) == 0)
+		return;
+	const struct plan *plan =
+		&plans_get(engine->plans, (struct ingress_node *)(void *)record)->plan;
+	const struct object_ref self = {.namespace = namespace, .name = name};
+	const struct nginx_teller teller = {&self, diags->arena, diags};
+	if (!plan->is_nginx)
+		return;
+	record_read(record, diags->arena, &ingress);
+	nginx_values_tell_verdicts(&ingress, engine->config.nginx_prefix, &teller);
+	diag_list_finish(diags);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "proto/inspection.h"
+#include "translator/diag.h"
 #include "translator/engine.h"
 
 /* `kind`: RECORD_INGRESS or RECORD_SERVICE. False: there is no such object. Texts live in the arena. `provider` stays empty. */
@@ -15,3 +16,6 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
  */
 bool explain_foreign_object(struct engine *engine, enum record_kind kind, struct str namespace,
 	struct str name, struct arena *arena, struct inspection_explanation *ret_explanation);
+/* How annotations of an Ingress of ingress-nginx differ here from what they were, and which are not needed: what nobody is warned of. */
+void explain_nginx_differences(
+	struct engine *engine, struct str namespace, struct str name, struct diag_list *diags);

@@ -232,6 +232,27 @@ static void report_foreign(struct filter *filter)
 	}
 }
 
+static void report_differences(struct filter *filter)
+{
+	for (size_t i = 0; i < filter->ingress_count; i++) {
+		const struct record_key *key = &filter->ingresses[i];
+		struct diag_list diags;
+		diag_list_init(&diags, &filter->scratch);
+		explain_nginx_differences(filter->engine, key->namespace, key->name, &diags);
+		for (size_t k = 0; k < diags.count; k++) {
+			const struct event_note note = {
+				.key = *key,
+				.type = EVENT_NORMAL,
+				.reason = diags.items[k].reason,
+				.message = diags.items[k].message,
+				.standing = true,
+			};
+			send_value(&filter->up, MESSAGE_EVENT, &note);
+		}
+		arena_reset(&filter->scratch);
+	}
+}
+
 static char *write_explanation(struct filter *filter)
 {
 	struct inspection_explanation explanation;
@@ -315,6 +336,7 @@ static char *translate(struct filter *filter)
 	if (missing != NULL)
 		return xasprintf("standard input ends before all is there: %s", missing);
 	report_foreign(filter);
+	report_differences(filter);
 	outflow_write(&filter->down, 0);
 	outflow_write(&filter->up, 0);
 	return filter->config->explain != NULL ? write_explanation(filter) : NULL;

@@ -3,6 +3,7 @@
 
 #include "translator/record.h"
 #include "common/must.h"
+#include "translator/claim_route.h"
 
 #include <stdlib.h>
 
@@ -18,31 +19,6 @@ static struct path_claim *take_claims(
 	return claims;
 }
 
-static const struct redirect *copy_redirect(struct arena *arena, const struct redirect *redirect)
-{
-	if (redirect == NULL)
-		return NULL;
-	struct redirect *copy = arena_alloc(arena, sizeof(*copy));
-	size_t count = redirect->location.count;
-	*copy = *redirect;
-	copy->location.items = arena_calloc(arena, count, sizeof(struct piece));
-	for (size_t i = 0; i < count; i++) {
-		copy->location.items[i] = redirect->location.items[i];
-		copy->location.items[i].text = arena_str(arena, copy->location.items[i].text);
-	}
-	return copy;
-}
-
-static const struct fixed_answer *copy_answer(
-	struct arena *arena, const struct fixed_answer *answer)
-{
-	if (answer == NULL)
-		return NULL;
-	struct fixed_answer *copy = arena_alloc(arena, sizeof(*copy));
-	*copy = (struct fixed_answer){answer->status, arena_str(arena, answer->text)};
-	return copy;
-}
-
 /* For several: plans are evicted, so everything is copied. */
 static void copy_claims(struct arena *arena, const struct plan *plan, const struct plan_host *host,
 	struct path_claim **claims, size_t *count)
@@ -51,9 +27,7 @@ static void copy_claims(struct arena *arena, const struct plan *plan, const stru
 	*self = (struct object_ref){.namespace = arena_str(arena, plan->self.namespace),
 		.name = arena_str(arena, plan->self.name),
 		.uid = arena_str(arena, plan->self.uid)};
-	const struct redirect *redirect = copy_redirect(arena, plan->route.redirect);
-	const struct fixed_answer *answer = copy_answer(arena, plan->route.answer);
-	struct str policy = arena_str(arena, plan->policy);
+	const struct claim_route *route = route_copy(plan->claim_route, arena);
 	for (size_t i = 0; i < host->claims.count; i++) {
 		void *items = *claims;
 		struct path_claim *claim = arena_push(arena, &items, count, sizeof(*claim));
@@ -61,9 +35,8 @@ static void copy_claims(struct arena *arena, const struct plan *plan, const stru
 		*claim = host->claims.items[i];
 		claim->path = arena_str(arena, claim->path);
 		claim->pool = arena_str(arena, claim->pool);
-		claim->policy = policy;
-		claim->redirect = redirect;
-		claim->answer = answer;
+		claim->route =
+			claim->route == plan->claim_route ? route : route_copy(claim->route, arena);
 		claim->ingress = self;
 	}
 }

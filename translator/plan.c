@@ -2,6 +2,7 @@
 #include "translator/plan.h"
 
 #include "translator/backend_tls.h"
+#include "translator/dialects/ingress_nginx.h"
 #include "translator/hosts.h"
 #include "translator/keys.h"
 #include "translator/plan_maker.h"
@@ -245,6 +246,44 @@ static void read_passthrough(struct plan_maker *m)
 		"this kind of load balancer cannot pass TLS through; the hosts are not served");
 }
 
+/* The annotations that Ingresses of all dialects may have. */
+static struct ingress_record only_ours(const struct plan_maker *m)
+{
+	struct ingress_record ours = *m->ingress;
+	size_t count = ours.annotations.count;
+	ours.annotations.items = arena_calloc(m->arena, count, sizeof(struct annotation));
+	ours.annotations.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct annotation *a = &m->ingress->annotations.items[i];
+		if (str_starts_with(a->key, STR("sluice.io/")))
+			ours.annotations.items[ours.annotations.count++] = *a;
+	}
+	return ours;
+}
+
+static void read_annotations(struct plan_maker *m)
+{
+	struct plan *plan = m->plan;
+	const struct nginx_teller teller = {&plan->self, m->arena, m->diags};
+	if (!plan->is_nginx) {
+		annotations_read(m->ingress, m->arena, &plan->values, m->diags);
+		return;
+	}
+	struct ingress_record ours = only_ours(m);
+	m->nginx = arena_alloc(m->arena, sizeof(*m->nginx));
+	annotations_read(&ours, m->arena, &plan->values, m->diags);
+	nginx_values_read(m->ingress, m->context->nginx_prefix, &teller, m->nginx);
+	ingress_nginx_read_values(m->nginx, &teller, &plan->values);
+}
+
+/* A canary is served where the Ingress is that it takes a share of. */
+static void forget_listeners(struct annotation_values *values)
+{
+	values->http_port = 0;
+	values->https_port = 0;
+	values->allow_http = SWITCH_UNSET;
+}
+
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags)
 {
@@ -257,19 +296,24 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 		.named_class = ingress->class_name,
 		.is_unnamed = class_is_unnamed(ingress),
 	};
-	if (!class_is_ours(ingress, &context->class, &ret_plan->class_name, diags))
+	ret_plan->is_nginx = class_is_nginx(ingress, &context->class, &ret_plan->class_name);
+	if (!ret_plan->is_nginx &&
+		!class_is_ours(ingress, &context->class, &ret_plan->class_name, diags))
 		return;
 	ret_plan->is_ours = true;
-	annotations_read(ingress, arena, &ret_plan->values, diags);
+	read_annotations(&m);
 	assign_balancer(&m, context->grouping);
 	policies_refuse(ingress, context, arena, ret_plan, diags);
 	read_passthrough(&m);
 	plan_read_route(&m);
+	if (ret_plan->route.canary != NULL)
+		forget_listeners(&ret_plan->values);
 	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&
 				ret_plan->values.allow_http == SWITCH_OFF;
 	if (!ret_plan->is_passthrough || !context->cannot.tls_passthrough)
 		plan_read_rules(&m);
-	read_tls(&m);
+	if (ret_plan->route.canary == NULL)
+		read_tls(&m);
 	keep_own_checks(&m);
 	if (ret_plan->scope == BALANCER_OF_CLASS)
 		share(&m);

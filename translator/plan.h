@@ -45,7 +45,8 @@ struct plan_context {
 	uint64_t http_port; /* of the load balancer that classes share */
 	uint64_t https_port;
 	const struct class_table *classes; /* NULL: none is known */
-	bool is_released;                  /* a Service whose load balancer has been removed */
+	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
+	bool is_released;        /* a Service whose load balancer has been removed */
 };
 
 /* Prefixes of the id of a class's load balancer, before the name of the class: for the one that classes share, which is named after our own
@@ -100,6 +101,7 @@ struct plan {
 	uint64_t created;
 	struct str named_class; /* spec.ingressClassName */
 	bool is_unnamed;        /* names no class in any way */
+	bool is_nginx;          /* read by the dialect of ingress-nginx */
 	bool is_ours;           /* otherwise the rest is empty */
 	struct str class_name;
 	enum balancer_scope scope;
@@ -120,8 +122,9 @@ struct plan {
 	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
 	struct route_settings route;
-	struct str policy; /* id of its policy; empty: it has none */
-	struct str users;  /* id of those of its policy; empty: none */
+	const struct claim_route *claim_route; /* NULL: there is nothing to do but to serve */
+	struct str policy;                     /* id of its policy; empty: it has none */
+	struct str users;                      /* id of those of its policy; empty: none */
 };
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,

@@ -72,18 +72,28 @@ bool plan_same_claims(const struct plan *a, const struct plan *b)
 	       same_ports(a, b) && same_tls(a, b);
 }
 
-/* Others are compared when they are built. */
-static bool is_plain(const struct path_claim *claim)
+/* What is more than a policy is compared when it is built. */
+static bool is_simple(const struct claim_route *route)
 {
-	return claim->redirect == NULL && claim->answer == NULL;
+	return route->redirect == NULL && route->answer == NULL && route->canary == NULL;
+}
+
+static bool same_route(const struct claim_route *a, const struct claim_route *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return is_simple(a) && is_simple(b) && str_eq(a->policy, b->policy) &&
+	       a->is_regex == b->is_regex && a->is_decoded == b->is_decoded &&
+	       a->is_closed == b->is_closed && a->keeps_root == b->keeps_root;
 }
 
 static bool same_claim(const struct path_claim *a, const struct path_claim *b)
 {
 	return str_eq(a->path, b->path) && a->type == b->type && str_eq(a->pool, b->pool) &&
-	       a->is_implied == b->is_implied && a->tls_only == b->tls_only &&
-	       a->position == b->position && a->rule == b->rule && str_eq(a->policy, b->policy) &&
-	       is_plain(a) && is_plain(b);
+	       a->is_implied == b->is_implied && a->extra == b->extra &&
+	       a->is_other_name == b->is_other_name && a->is_greater_first == b->is_greater_first &&
+	       a->tls_only == b->tls_only && a->position == b->position && a->rule == b->rule &&
+	       same_route(a->route, b->route);
 }
 
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,

@@ -12,6 +12,7 @@ struct plan_maker {
 	struct arena *arena;
 	struct diag_list *diags;
 	struct plan *plan;
+	struct nginx_values *nginx; /* NULL: it speaks another dialect */
 };
 
 #define PLAN_PUSH(maker_, list_)                                                             \
@@ -30,3 +31,19 @@ bool plan_is_name(struct str s);
 void plan_read_route(const struct plan_maker *m);
 /* The default backend and the rules: hosts, pools and default pool of the plan, both sorted. */
 void plan_read_rules(const struct plan_maker *m);
+
+/* One claim and its host, before claims are grouped by host. */
+struct hosted {
+	struct str host;
+	enum host_match match;
+	bool has_claim;
+	struct path_claim claim;
+};
+
+struct hosted_list {
+	struct hosted *items;
+	size_t count;
+};
+
+/* Adds what an Ingress gets beside the paths that it has written: redirects of its hosts, and more names of them (plan_extras.c). */
+void plan_add_extras(const struct plan_maker *m, struct hosted_list *list);

@@ -4,6 +4,7 @@
  */
 #include "translator/plan_maker.h"
 
+#include "translator/dialects/ingress_nginx.h"
 #include "translator/dialects/sluice.h"
 #include "translator/keys.h"
 #include "translator/policy_words.h"
@@ -58,13 +59,18 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 {
 	struct route_settings *route = &m->plan->route;
 	bool closes = policy_closes(asked->word);
-	if (closes)
+	const char *effect = "it is not heeded";
+	if (closes) {
 		route->is_closed = true;
-	else
-		drop_members(&route->policy, asked->word);
+		effect = route->canary != NULL ? "this canary gets no requests"
+					       : "requests are answered with 503";
+	}
+	drop_members(&route->policy, asked->word);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
-	diag_add(m->diags, &m->plan->self, "NotSupported", asked->field,
-		closes ? "requests are answered with 503: %s" : "it is not heeded: %s", cannot);
+	/* Nobody asked for what a dialect does by itself. */
+	if (asked->field != NULL)
+		diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect,
+			cannot);
 }
 
 static void refuse_all(const struct plan_maker *m)
@@ -94,20 +100,55 @@ static void settle_users(const struct plan_maker *m)
 	m->plan->users = id;
 }
 
+/* Of a closed one nothing else matters but where its rules are, and of a canary nothing but what it takes. */
+static void keep_what_counts(struct route_settings *route)
+{
+	if (route->is_closed)
+		*route = (struct route_settings){.is_closed = true,
+			.canary = route->canary,
+			.has_regex = route->has_regex,
+			.is_decoded = route->is_decoded};
+	else if (route->canary != NULL)
+		*route = (struct route_settings){
+			.canary = route->canary, .has_regex = route->has_regex};
+}
+
+static void make_claim_route(const struct plan_maker *m)
+{
+	const struct route_settings *route = &m->plan->route;
+	struct claim_route made = {
+		.policy = m->plan->policy,
+		.redirect = route->redirect,
+		.answer = route->answer,
+		.canary = route->canary,
+		.is_regex = route->has_regex && !route->is_closed && route->canary == NULL,
+		.is_decoded = route->is_decoded,
+		.keeps_root = route->keeps_root,
+		.is_closed = route->is_closed,
+	};
+	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
+			 made.answer != NULL || made.canary != NULL || made.is_regex ||
+			 made.is_decoded || made.is_closed;
+	if (!is_needed)
+		return;
+	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));
+	*copy = made;
+	m->plan->claim_route = copy;
+}
+
 void plan_read_route(const struct plan_maker *m)
 {
 	struct plan *plan = m->plan;
 	struct dialect dialect = {m->ingress, plan->self, m->arena, m->diags, &plan->route};
-	if (m->ingress->annotations.count == 0)
+	if (m->ingress->annotations.count == 0 && m->nginx == NULL)
 		return;
 	sluice_read_route(&dialect);
+	if (m->nginx != NULL)
+		ingress_nginx_read_route(&dialect, m->nginx, m->context->https_port);
 	refuse_all(m);
-	if (plan->route.is_closed) {
-		/* Nothing else matters. */
-		plan->route = (struct route_settings){.is_closed = true};
-		return;
-	}
+	keep_what_counts(&plan->route);
 	settle_users(m);
 	if (asks_anything(&plan->route.policy))
 		plan->policy = key_join(m->arena, plan->self.namespace, '/', plan->self.name);
+	make_claim_route(m);
 }

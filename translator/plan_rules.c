@@ -8,6 +8,7 @@
 #include "translator/keys.h"
 #include "translator/paths.h"
 #include "translator/policies.h"
+#include "translator/regexes.h"
 
 #include <stdlib.h>
 
@@ -99,8 +100,15 @@ static struct str add_pool(const struct plan_maker *m, const struct ingress_back
 /* Whether its requests go to the backends as they are: otherwise only its rules say what is done with them. */
 static bool is_plain(const struct plan *plan)
 {
-	return str_is_empty(plan->policy) && plan->route.redirect == NULL &&
-	       plan->route.answer == NULL;
+	const struct claim_route *route = plan->claim_route;
+	return route == NULL ||
+	       (str_is_empty(route->policy) && route->redirect == NULL && route->answer == NULL);
+}
+
+/* A canary has none: it has only shares of rules. */
+static const struct ingress_backend *default_backend(const struct plan_maker *m)
+{
+	return m->plan->route.canary == NULL ? m->ingress->default_backend : NULL;
 }
 
 /* Where the requests go; empty if they are answered without a backend. */
@@ -133,29 +141,42 @@ static void sort_pools(struct plan *plan)
 
 /* ---- hosts and paths ---- */
 
-/* One claim and its host, before claims are grouped by host. */
-struct hosted {
-	struct str host;
-	enum host_match match;
-	bool has_claim;
-	struct path_claim claim;
-};
-
-struct hosted_list {
-	struct hosted *items;
-	size_t count;
-};
-
 static struct path_claim claim_of(const struct plan_maker *m, size_t rule, size_t position)
 {
 	return (struct path_claim){.ingress = &m->plan->self,
 		.created = m->plan->created,
 		.tls_only = m->plan->is_tls_only,
-		.policy = m->plan->policy,
-		.redirect = m->plan->route.redirect,
-		.answer = m->plan->route.answer,
+		.route = m->plan->claim_route,
+		.is_greater_first = m->plan->is_nginx,
 		.rule = rule,
 		.position = position};
+}
+
+/* A closed path is no regular expression: it takes what the expression could match. */
+static void close_regex(const struct ingress_path *path, struct path_claim *claim)
+{
+	if (path_check(path->path, path->type) == NULL)
+		return;
+	claim->path = regex_prefix(path->path);
+	claim->type = PATH_PREFIX;
+}
+
+/* NULL, or why the path cannot be served. */
+static const char *set_path(
+	const struct plan_maker *m, const struct ingress_path *path, struct path_claim *claim)
+{
+	const struct route_settings *route = &m->plan->route;
+	claim->path = path_normal(path->path);
+	claim->type = path->type;
+	/* What a canary's path means says the Ingress whose path it is. */
+	if (!route->has_regex && route->canary == NULL)
+		return path_check(path->path, path->type);
+	if (claim->path.p[0] != '/')
+		return "must begin with '/'";
+	const char *problem = regex_check(regex_of_path(claim->path, true, m->arena), m->arena);
+	if (problem == NULL && route->is_closed)
+		close_regex(path, claim);
+	return problem;
 }
 
 static void add_path(const struct plan_maker *m, struct hosted_list *list, struct hosted base,
@@ -163,7 +184,7 @@ static void add_path(const struct plan_maker *m, struct hosted_list *list, struc
 {
 	size_t rule = base.claim.rule;
 	size_t position = base.claim.position;
-	const char *problem = path_check(path->path, path->type);
+	const char *problem = set_path(m, path, &base.claim);
 	if (problem != NULL) {
 		diag_add(m->diags, &m->plan->self, "InvalidPath",
 			arena_printf(
@@ -173,9 +194,8 @@ static void add_path(const struct plan_maker *m, struct hosted_list *list, struc
 		return;
 	}
 	struct backend_place place = {.rule = rule, .position = position};
-	base.has_claim = true;
-	base.claim.path = path_normal(path->path);
-	base.claim.type = path->type;
+	/* A canary that is closed takes nothing from others. */
+	base.has_claim = m->plan->route.canary == NULL || !m->plan->route.is_closed;
 	base.claim.pool = lead_to(m, &path->backend, &place);
 	*PLAN_PUSH(m, list) = base;
 }
@@ -207,7 +227,7 @@ static void add_rule(const struct plan_maker *m, struct hosted_list *list, size_
 		add_path(m, list, base, &rule->paths.items[i]);
 	}
 	base.claim = claim_of(m, index, rule->paths.count);
-	bool has_default = m->ingress->default_backend != NULL;
+	bool has_default = default_backend(m) != NULL;
 	/* On a load balancer of its own, the default pool takes requests that match no path. On a shared
 	 * one that could be another Ingress's. */
 	if (has_default &&
@@ -319,17 +339,19 @@ void plan_read_rules(const struct plan_maker *m)
 {
 	struct hosted_list list = {0};
 	struct backend_place place = {.is_default = true};
-	if (m->ingress->default_backend != NULL)
-		m->plan->default_pool = lead_to(m, m->ingress->default_backend, &place);
+	if (default_backend(m) != NULL)
+		m->plan->default_pool = lead_to(m, default_backend(m), &place);
 	for (size_t i = 0; i < m->ingress->rules.count; i++) {
 		if (m->plan->is_passthrough)
 			add_passthrough(m, &list, i);
 		else
 			add_rule(m, &list, i);
 	}
+	if (!m->plan->is_passthrough)
+		plan_add_extras(m, &list);
 	if (m->plan->is_passthrough)
 		drop_default(m);
-	else if (m->ingress->default_backend != NULL && !is_plain(m->plan))
+	else if (default_backend(m) != NULL && !is_plain(m->plan))
 		rule_default(m, &list);
 	gather_hosts(m, &list);
 	sort_pools(m->plan);

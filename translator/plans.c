@@ -73,12 +73,14 @@ static void make(struct plans *plans, struct ingress_node *ingress, struct arena
 		.class = {.settings = source_peer_settings(plans->source),
 			.classes_are_synced =
 				source_peer_syncs(plans->source, RECORD_INGRESS_CLASS),
+			.takes_nginx = plans->config->takes_nginx,
 			.our_default = classes_default(plans->classes)},
 		.grouping = provider_peer_grouping(plans->provider),
 		.cannot = provider_peer_limits(plans->provider),
 		.http_port = plans->config->http_port,
 		.https_port = plans->config->https_port,
 		.classes = classes_table(plans->classes),
+		.nginx_prefix = plans->config->nginx_prefix,
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {

@@ -19,10 +19,23 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* What all claims of paths of an Ingress have in common. */
+struct claim_route {
+	struct str policy;                    /* id; empty: none */
+	const struct redirect *redirect;      /* NULL: none */
+	const struct fixed_answer *answer;    /* likewise */
+	const struct canary_settings *canary; /* NULL: the claims are its own */
+	bool is_regex;                        /* paths are regular expressions */
+	bool keeps_root;                      /* see route_settings */
+	bool is_decoded;
+	bool is_closed;
+};
+
 /* Which annotation asked for a word, for messages. */
 struct route_asked {
-	unsigned word;     /* one bit of enum policy_bit */
-	const char *field; /* such as "metadata.annotations[sluice.io/redirect]" */
+	unsigned word; /* one bit of enum policy_bit */
+	const char *
+		field; /* NULL: nobody, the dialect does it by itself; such as "metadata.annotations[sluice.io/redirect]" */
 };
 
 struct route_settings {
@@ -38,6 +51,15 @@ struct route_settings {
 	const struct fixed_answer *answer;    /* likewise */
 	const struct canary_settings *canary; /* NULL: its rules are its own */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
+	/* The rewrite ends with group 9, which is all that follows "/" for the path "/" and empty for others: so they are rewritten to "/", and it is not. */
+	bool keeps_root;
 	bool is_decoded; /* paths are compared decoded */
-	bool is_closed;  /* a guard has a value that cannot be used: all of its rules answer 503 */
+	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
+	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */
+	struct str_list aliases;         /* more names of its first host; checked */
+	bool has_www_redirect; /* its hosts with "www." before them, or without, lead to them */
+	/* The path of a rule that ends in a slash is where requests for the same without it are sent to: to the origin, or to a path where there is none. */
+	bool has_slash_redirects;
+	LIST_OF(struct piece) slash_origin;
+	bool is_closed; /* a guard has a value that cannot be used: all of its rules answer 503 */
 };

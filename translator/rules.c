@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/rules.h"
 
-#include "translator/paths.h"
+#include "translator/claim_route.h"
 #include "translator/keys.h"
+#include "translator/paths.h"
+#include "translator/regexes.h"
+#include "translator/rules_canary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* What the steps of one merge share. */
+struct merge {
+	struct str host;
+	struct arena *arena;
+	struct diag_list *diags;
+	const struct path_claim
+		*regex; /* the oldest that makes all paths regular expressions; NULL: none */
+	const struct object_ref *told; /* the last one that was told so */
+};
+
+/* ---- orders ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
@@ -16,8 +31,25 @@ static int compare_ages(const struct path_claim *a, const struct path_claim *b)
 {
 	int order = compare_numbers(a->created, b->created);
 	if (order == 0)
-		order = str_cmp(a->ingress->namespace, b->ingress->namespace);
-	return order != 0 ? order : str_cmp(a->ingress->name, b->ingress->name);
+		order = (int)a->is_greater_first - (int)b->is_greater_first;
+	if (order != 0)
+		return order;
+	order = str_cmp(a->ingress->namespace, b->ingress->namespace);
+	if (order == 0)
+		order = str_cmp(a->ingress->name, b->ingress->name);
+	return a->is_greater_first ? -order : order;
+}
+
+static int compare_owners(const struct path_claim *a, const struct path_claim *b)
+{
+	int order = (int)a->is_implied - (int)b->is_implied;
+	return order != 0 ? order : compare_ages(a, b);
+}
+
+static int compare_positions(const struct path_claim *a, const struct path_claim *b)
+{
+	int order = compare_numbers(a->rule, b->rule);
+	return order != 0 ? order : compare_numbers(a->position, b->position);
 }
 
 /* The order of rules.h. */
@@ -27,14 +59,25 @@ static int compare_precedence(const void *left, const void *right)
 	const struct path_claim *b = right;
 	int order = path_compare(a->path, a->type, b->path, b->type);
 	if (order == 0)
-		order = (int)a->is_implied - (int)b->is_implied;
+		order = compare_owners(a, b);
 	if (order == 0)
-		order = compare_ages(a, b);
+		order = compare_numbers(b->path.len, a->path.len);
+	return order != 0 ? order : compare_positions(a, b);
+}
+
+/* That of a host with regular expressions: the longest text, then the greatest. */
+static int compare_regexes(const void *left, const void *right)
+{
+	const struct path_claim *a = left;
+	const struct path_claim *b = right;
+	int order = (int)(b->extra == CLAIM_ROOT) - (int)(a->extra == CLAIM_ROOT);
 	if (order == 0)
 		order = compare_numbers(b->path.len, a->path.len);
 	if (order == 0)
-		order = compare_numbers(a->rule, b->rule);
-	return order != 0 ? order : compare_numbers(a->position, b->position);
+		order = str_cmp(b->path, a->path);
+	if (order == 0)
+		order = compare_owners(a, b);
+	return order != 0 ? order : compare_positions(a, b);
 }
 
 /* Makes claims that may collide adjacent, each group in order of precedence. */
@@ -50,6 +93,8 @@ static int compare_paths(const void *left, const void *right)
 	return order != 0 ? order : compare_precedence(left, right);
 }
 
+/* ---- collisions ---- */
+
 static bool is_same_ingress(const struct path_claim *a, const struct path_claim *b)
 {
 	return str_eq(a->ingress->namespace, b->ingress->namespace) &&
@@ -59,9 +104,11 @@ static bool is_same_ingress(const struct path_claim *a, const struct path_claim 
 /* Both match the same requests, so the second could never be reached. Prefix and implementation-specific
  * count as the same. Within one Ingress "/foo" stays beside "/foo/": owners write both, and a load balancer
  * that compares plain text needs both. */
-static bool collide(const struct path_claim *a, const struct path_claim *b)
+static bool collide(const struct merge *m, const struct path_claim *a, const struct path_claim *b)
 {
 	bool exact = a->type == PATH_EXACT;
+	if (m->regex != NULL)
+		return a->extra == b->extra && str_eq(a->path, b->path);
 	if (exact != (b->type == PATH_EXACT))
 		return false;
 	if (str_eq(a->path, b->path))
@@ -69,8 +116,8 @@ static bool collide(const struct path_claim *a, const struct path_claim *b)
 	return !exact && !is_same_ingress(a, b) && str_eq(path_stem(a->path), path_stem(b->path));
 }
 
-static void tell_loser(const struct path_claim *winner, const struct path_claim *loser,
-	struct str host, struct arena *arena, struct diag_list *diags)
+static void tell_loser(
+	const struct merge *m, const struct path_claim *winner, const struct path_claim *loser)
 {
 	if (loser->is_implied)
 		return;
@@ -80,73 +127,225 @@ static void tell_loser(const struct path_claim *winner, const struct path_claim 
 	char field[96];
 	snprintf(field, sizeof(field), "spec.rules[%zu].http.paths[%zu]", loser->rule,
 		loser->position);
-	const char *path = diag_quote(arena, loser->path);
-	struct str where = str_is_empty(host) ? STR("any host") : host;
+	const char *path = diag_quote(m->arena, loser->path);
+	struct str where = str_is_empty(m->host) ? STR("any host") : m->host;
 	if (same) {
-		diag_add(diags, loser->ingress, "DuplicatePath", field,
+		diag_add(m->diags, loser->ingress, "DuplicatePath", field,
 			"%s of %.*s stands twice in this Ingress; the first one counts", path,
 			STR_FMT(where));
 		return;
 	}
-	diag_add(diags, loser->ingress, "PathConflict", field,
+	diag_add(m->diags, loser->ingress, "PathConflict", field,
 		"%s of %.*s belongs to the older Ingress %.*s/%.*s", path, STR_FMT(where),
 		STR_FMT(winner->ingress->namespace), STR_FMT(winner->ingress->name));
 }
 
-static void add_rule(struct virtual_host *host, const struct path_claim *claim, struct arena *arena)
-{
-	host->rules.items[host->rules.count++] = (struct path_rule){
-		.path = claim->path,
-		.match = claim->type,
-		.pool = claim->pool,
-		.redirect = (struct redirect *)(uintptr_t)claim->redirect,
-		.answer = (struct fixed_answer *)(uintptr_t)claim->answer,
-		.policy = claim->policy,
-		.tls_only = claim->tls_only,
-		.ingress = key_join(arena, claim->ingress->namespace, '/', claim->ingress->name),
-	};
-}
-
 /* Moves the claims that stay to the front, and returns how many there are. */
-static size_t drop_losers(struct path_claim *claims, size_t count, struct str host,
-	struct arena *arena, struct diag_list *diags)
+static size_t drop_losers(const struct merge *m, struct path_claim *claims, size_t count)
 {
 	size_t kept = 0;
 	if (count > 1)
-		qsort(claims, count, sizeof(*claims), compare_paths);
+		qsort(claims, count, sizeof(*claims),
+			m->regex != NULL ? compare_regexes : compare_paths);
 	for (size_t i = 0; i < count; i++) {
-		if (kept != 0 && collide(&claims[kept - 1], &claims[i]))
-			tell_loser(&claims[kept - 1], &claims[i], host, arena, diags);
+		if (kept != 0 && collide(m, &claims[kept - 1], &claims[i]))
+			tell_loser(m, &claims[kept - 1], &claims[i]);
 		else
 			claims[kept++] = claims[i];
 	}
 	return kept;
 }
 
-static size_t cost_of(const struct path_claim *claim)
+/* Other names of hosts count only where nobody has them as his own. */
+static size_t drop_other_names(struct path_claim *claims, size_t count)
 {
-	return 64 + claim->path.len + claim->pool.len + claim->policy.len +
-	       claim->ingress->namespace.len + claim->ingress->name.len;
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!claims[i].is_other_name)
+			claims[kept++] = claims[i];
+	}
+	return kept != 0 ? kept : count;
+}
+
+/* A path without its slash is sent nowhere if something serves it, nor among regular expressions. */
+static bool is_served(const struct path_claim *claims, size_t count, struct str path)
+{
+	size_t low = 0;
+	size_t high = count;
+	const struct path_claim wanted = {.path = path, .type = PATH_PREFIX};
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct path_claim *claim = &claims[middle];
+		int order = path_compare(claim->path, claim->type, path, wanted.type);
+		if (order == 0)
+			order = str_cmp(path_stem(claim->path), path);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && str_eq(path_stem(claims[low].path), path); low++) {
+		if (str_eq(claims[low].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* The claims are in the order of compare_paths() unless there are regular expressions. */
+static size_t drop_slashes(const struct merge *m, struct path_claim *claims, size_t count)
+{
+	bool is_needless;
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		is_needless =
+			claims[i].extra == CLAIM_SLASH &&
+			(m->regex != NULL || is_served(claims + i, count - i, claims[i].path));
+		if (!is_needless)
+			claims[kept++] = claims[i];
+	}
+	return kept;
+}
+
+/* ---- rules ---- */
+
+/* Moves canaries behind the others, and returns how many others there are. */
+static size_t part_canaries(struct path_claim *claims, size_t count)
+{
+	size_t others = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (claim_is_canary(&claims[i]))
+			continue;
+		if (i != others) {
+			struct path_claim canary = claims[others];
+			claims[others] = claims[i];
+			claims[i] = canary;
+		}
+		others++;
+	}
+	return others;
+}
+
+static void find_modes(
+	struct merge *m, const struct path_claim *claims, size_t count, struct virtual_host *host)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct claim_route *route = claims[i].route;
+		if (route == NULL)
+			continue;
+		host->decoded |= route->is_decoded;
+		if (route->is_regex && (m->regex == NULL || compare_ages(&claims[i], m->regex) < 0))
+			m->regex = &claims[i];
+	}
+}
+
+static void tell_regex(struct merge *m, const struct path_claim *claim, const struct object_ref *by)
+{
+	if (m->told == claim->ingress || claim->is_implied)
+		return;
+	m->told = claim->ingress;
+	diag_add(m->diags, claim->ingress, "RegexHost", NULL,
+		"all paths of %.*s are regular expressions, for Ingress %.*s/%.*s has such: those "
+		"of "
+		"this Ingress match without case, and whatever follows them",
+		STR_FMT(str_is_empty(m->host) ? STR("any host") : m->host), STR_FMT(by->namespace),
+		STR_FMT(by->name));
+}
+
+static struct str regex_of(struct merge *m, const struct path_claim *claim, bool is_regex)
+{
+	if (claim->extra == CLAIM_ROOT)
+		return STR("^/$");
+	if (is_regex && claim->route->keeps_root && str_eq_c(claim->path, "/"))
+		return STR("(?is)^/()()()()()()()()(.*)$");
+	return regex_of_path(claim->path, is_regex, m->arena);
+}
+
+static struct path_rule rule_of(
+	struct merge *m, const struct path_claim *claim, const struct object_ref *by)
+{
+	const struct claim_route *route = claim->route;
+	struct path_rule rule = {.pool = claim->pool,
+		.tls_only = claim->tls_only,
+		.ingress =
+			key_join(m->arena, claim->ingress->namespace, '/', claim->ingress->name)};
+	bool is_regex = route != NULL && route->is_regex;
+	if (by == NULL) {
+		rule.path = claim->path;
+		rule.match = claim->type;
+	} else {
+		rule.regex = regex_of(m, claim, is_regex);
+		if (!is_regex && claim->extra == CLAIM_USUAL)
+			tell_regex(m, claim, by);
+	}
+	if (route != NULL) {
+		rule.policy = route->policy;
+		rule.redirect = (struct redirect *)(uintptr_t)route->redirect;
+		rule.answer = (struct fixed_answer *)(uintptr_t)route->answer;
+	}
+	return rule;
+}
+
+static size_t cost_of(
+	const struct path_claim *claim, const struct path_claim *canary, bool is_regex)
+{
+	size_t cost = 64 + (is_regex ? 2 : 1) * claim->path.len + claim->pool.len +
+		      claim->ingress->namespace.len + claim->ingress->name.len +
+		      route_cost(claim->route);
+	if (canary == NULL)
+		return cost;
+	const struct canary_settings *settings = canary->route->canary;
+	return CANARY_RULES_MAX *
+	       (cost + 64 + canary->pool.len + settings->header.len + settings->header_value.len +
+		       settings->header_regex.len + settings->cookie.len);
+}
+
+static void add_rules(struct merge *m, const struct path_claim *claims, size_t count,
+	const struct canaries *canaries, struct virtual_host *host)
+{
+	size_t bytes = 0;
+	const struct object_ref *by = m->regex != NULL ? m->regex->ingress : NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct path_claim *claim = &claims[i];
+		const struct path_claim *canary =
+			canaries->count != 0 ? canaries_take(canaries, claim) : NULL;
+		size_t most = canary != NULL ? CANARY_RULES_MAX : 1;
+		bytes += cost_of(claim, canary, by != NULL);
+		if (host->rules.count + most > RULES_MAX || bytes > RULES_BYTES_MAX) {
+			diag_add(m->diags, claim->ingress, "TooManyPaths", NULL,
+				"host %.*s has more paths than one load balancer can take; %s is "
+				"left out",
+				STR_FMT(m->host), diag_quote(m->arena, claim->path));
+			continue;
+		}
+		struct path_rule rule = rule_of(m, claim, by);
+		if (canary != NULL)
+			canaries_add_rules(host, &rule, canary, m->arena);
+		else
+			host->rules.items[host->rules.count++] = rule;
+	}
 }
 
 void rules_merge(struct path_claim *claims, size_t count, struct str host, struct arena *arena,
 	struct virtual_host *ret_host, struct diag_list *diags)
 {
-	size_t bytes = 0;
-	count = drop_losers(claims, count, host, arena, diags);
-	if (count > 1)
-		qsort(claims, count, sizeof(*claims), compare_precedence);
-	ret_host->rules.items = arena_calloc(arena, count, sizeof(struct path_rule));
-	ret_host->rules.count = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct path_claim *claim = &claims[i];
-		bytes += cost_of(claim);
-		if (ret_host->rules.count < RULES_MAX && bytes <= RULES_BYTES_MAX) {
-			add_rule(ret_host, claim, arena);
-			continue;
-		}
-		diag_add(diags, claim->ingress, "TooManyPaths", NULL,
-			"host %.*s has more paths than one load balancer can take; %s is left out",
-			STR_FMT(host), diag_quote(arena, claim->path));
+	struct merge m = {.host = host, .arena = arena, .diags = diags};
+	count = drop_other_names(claims, count);
+	size_t others = part_canaries(claims, count);
+	struct canaries canaries = canaries_of(claims + others, count - others, arena);
+	struct path_claim regex;
+	find_modes(&m, claims, others, ret_host);
+	if (m.regex != NULL) {
+		/* The claims are about to be moved. */
+		regex = *m.regex;
+		m.regex = &regex;
 	}
+	size_t kept = drop_losers(&m, claims, others);
+	kept = drop_slashes(&m, claims, kept);
+	if (kept > 1 && m.regex == NULL)
+		qsort(claims, kept, sizeof(*claims), compare_precedence);
+	ret_host->rules.items = arena_calloc(
+		arena, kept + (CANARY_RULES_MAX - 1) * canaries.count, sizeof(struct path_rule));
+	ret_host->rules.count = 0;
+	add_rules(&m, claims, kept, &canaries, ret_host);
+	canaries_tell(&canaries, host, diags);
 }

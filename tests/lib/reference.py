@@ -96,6 +96,51 @@ def annotations() -> str:
     return "\n".join(lines) + "\n"
 
 
+NGINX_VALUES = {
+    "BOOL": "`true` or `false`",
+    "NUMBER": "whole number",
+    "SIZE": "number, with `k`, `m` or `g`",
+    "SECONDS": "seconds",
+    "NETWORKS": "addresses and networks",
+    "SERVICE": "name of a Service",
+    "RAW": "text of nginx's configuration",
+}
+NGINX_VERDICTS = {"SAME": "same", "NEAR": "near", "NOTHING": "not needed", "LATER": "not yet", "REFUSED": "refused"}
+
+
+def nginx_annotations() -> str:
+    """All annotations of ingress-nginx, and how many there are of each verdict."""
+    rows = table("translator/dialects/ingress_nginx.def", "NGINX_ANNOTATION")
+    text = "| annotation | value | on nginx | on HAProxy | a wrong value | word of `policies` | what differs, or what to do |\n"
+    text += "| --- | --- | --- | --- | --- | --- | --- |\n"
+    for _, name, alias, kind, bad, word, on_nginx, on_haproxy, words, note in rows:
+        names = f"`{name}`" + (f", `{alias}`" if alias else "")
+        value = NGINX_VALUES.get(kind, "text")
+        if kind in ("WORDS", "WORD_LIST"):
+            value = ", ".join(f"`{one.removeprefix('=')}`" for one in words.split())
+        text += (f"| {names} | {value} | {NGINX_VERDICTS[on_nginx]} | {NGINX_VERDICTS[on_haproxy]} | "
+                 f"{'' if kind == 'RAW' else 'closes' if bad == 'CLOSES' else 'left out'} | {f'`{word}`' if word else ''} | {cell(note or '')} |\n")
+    text += "\n| verdict | on nginx | on HAProxy |\n| --- | --- | --- |\n"
+    for verdict, shown in NGINX_VERDICTS.items():
+        text += f"| {shown} | {sum(row[6] == verdict for row in rows)} | {sum(row[7] == verdict for row in rows)} |\n"
+    return text + f"| all | {len(rows)} | {len(rows)} |\n"
+
+
+def nginx_snippets() -> str:
+    rows = table("translator/dialects/ingress_nginx_snippets.def", "SNIPPET")
+    return "| directive | instead |\n| --- | --- |\n" + "".join(f"| `{directive}` | {cell(instead)} |\n" for directive, instead in rows)
+
+
+def request_annotations() -> str:
+    """Of the sluice dialect: what is done with requests."""
+    lines = ["| annotation | value | meaning | example | when it is wrong |", "| --- | --- | --- | --- | --- |"]
+    scopes = {word: scope for word, scope, _, _ in table("translator/annotations.def", "POLICY")}
+    for _, name, policy, value, meaning, example in table("translator/dialects/sluice.def", "ROUTE_ANNOTATION"):
+        wrong = "left out" if scopes[policy] == "COMFORT" else "no requests" if name.startswith("sluice.io/canary") else "503"
+        lines.append(f"| `{name}` | {cell(value)} | {cell(meaning)} | `{cell(example)}` | {wrong} |")
+    return "\n".join(lines) + "\n"
+
+
 def policies() -> str:
     rows = table("translator/annotations.def", "POLICY")
     text = "| word of `policies` | what it can honour |\n| --- | --- |\n"
@@ -185,7 +230,10 @@ MAKERS = {
     "options": options_of,
     "environment": environment,
     "annotations": annotations,
+    "nginx-annotations": nginx_annotations,
+    "nginx-snippets": nginx_snippets,
     "policies": policies,
+    "request-annotations": request_annotations,
     "labels": labels,
     "metrics": metrics,
     "reasons": reasons,

@@ -25,9 +25,12 @@ void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct 
 	const char *problem)
 {
 	bool closes = policy_closes(word);
+	const char *effect = "is ignored";
+	if (closes)
+		effect = d->route->canary != NULL
+				 ? "cannot be used, this canary gets no requests"
+				 : "cannot be used, requests are answered with 503";
 	d->route->is_closed |= closes;
-	diag_add(d->diags, &d->self, "InvalidAnnotation", dialect_field(d, a->key),
-		closes ? "%s cannot be used, requests are answered with 503: %s"
-		       : "%s is ignored: %s",
-		diag_quote(d->arena, a->value), problem);
+	diag_add(d->diags, &d->self, "InvalidAnnotation", dialect_field(d, a->key), "%s %s: %s",
+		diag_quote(d->arena, a->value), effect, problem);
 }

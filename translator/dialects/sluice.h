@@ -6,5 +6,3 @@
 
 /* Adds to d->route what the annotations ask for. */
 void sluice_read_route(const struct dialect *d);
-/* Whether there is such an annotation. */
-bool sluice_knows_route(struct str key);

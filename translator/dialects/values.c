@@ -111,3 +111,87 @@ const char *value_count(
 	*ret_number = (uint64_t)number;
 	return NULL;
 }
+
+/* The digits at the beginning as a number; -1: there are none, or too many. Moves the text past them. */
+static int64_t take_number(struct str *text)
+{
+	int64_t number = 0;
+	size_t len = 0;
+	while (len < text->len && text->p[len] >= '0' && text->p[len] <= '9' && len < 12)
+		number = number * 10 + (text->p[len++] - '0');
+	*text = str_skip(*text, len);
+	return len != 0 ? number : -1;
+}
+
+const char *value_size(struct str text, uint64_t *ret_bytes)
+{
+	static const char *const units[] = {"", "k", "m", "g", "K", "M", "G"};
+	static const unsigned shifts[] = {0, 10, 20, 30, 10, 20, 30};
+	int64_t number = take_number(&text);
+	for (size_t i = 0; number > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (str_eq_c(text, units[i])) {
+			*ret_bytes = (uint64_t)number << shifts[i];
+			return NULL;
+		}
+	}
+	return "a number of bytes, at least 1, with k, m or g for units of 1024 is expected, such "
+	       "as 8m";
+}
+
+enum { VALUE_MS_MAX = 24 * 60 * 60 * 1000 };
+
+const char *value_duration(struct str text, uint64_t *ret_ms)
+{
+	static const char *const units[] = {"", "ms", "s", "m", "h"};
+	static const int64_t factors[] = {1000, 1, 1000, 60 * 1000, 60 * 60 * 1000};
+	int64_t number = take_number(&text);
+	for (size_t i = 0; number > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (!str_eq_c(text, units[i]) || number > VALUE_MS_MAX / factors[i])
+			continue;
+		*ret_ms = (uint64_t)(number * factors[i]);
+		return NULL;
+	}
+	return "a time of at most 24 hours is expected, such as 1500ms, 30s or 5m";
+}
+
+/* ---- rates ---- */
+
+enum { VALUE_RATES_MAX = 4, VALUE_REQUESTS_MAX = 1000 * 1000 };
+
+static bool read_rate(struct str text, struct rate_limit *ret)
+{
+	int64_t number = take_number(&text);
+	*ret = (struct rate_limit){.requests = (uint64_t)number};
+	if (str_eq_c(text, "/s"))
+		ret->interval_s = 1;
+	else if (str_eq_c(text, "/m"))
+		ret->interval_s = 60;
+	else if (str_eq_c(text, "/h"))
+		ret->interval_s = 60 * 60;
+	return number > 0 && number <= VALUE_REQUESTS_MAX && ret->interval_s != 0;
+}
+
+const char *value_rates(
+	struct str text, struct arena *arena, struct rate_limit **ret_items, size_t *ret_count)
+{
+	void *items = NULL;
+	size_t count = 0;
+	for (size_t at = 0, end = 0; at < text.len; at = end + 1) {
+		end = at;
+		while (end < text.len && !is_separator(text.p[end]))
+			end++;
+		if (end == at)
+			continue;
+		if (count == VALUE_RATES_MAX)
+			return "at most 4 rates are expected";
+		struct rate_limit *place = arena_push(arena, &items, &count, sizeof(*place));
+		if (!read_rate((struct str){text.p + at, end - at}, place))
+			return "rates such as 10/s, 600/m or 1000/h, separated by commas, are "
+			       "expected";
+	}
+	if (count == 0)
+		return "at least one rate is expected, such as 10/s";
+	*ret_items = items;
+	*ret_count = count;
+	return NULL;
+}

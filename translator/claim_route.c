@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/claim_route.h"
+
+static const struct redirect *copy_redirect(const struct redirect *redirect, struct arena *arena)
+{
+	if (redirect == NULL)
+		return NULL;
+	struct redirect *copy = arena_alloc(arena, sizeof(*copy));
+	size_t count = redirect->location.count;
+	*copy = *redirect;
+	copy->location.items = arena_calloc(arena, count, sizeof(struct piece));
+	for (size_t i = 0; i < count; i++) {
+		copy->location.items[i] = redirect->location.items[i];
+		copy->location.items[i].text = arena_str(arena, copy->location.items[i].text);
+	}
+	return copy;
+}
+
+static const struct fixed_answer *copy_answer(
+	const struct fixed_answer *answer, struct arena *arena)
+{
+	if (answer == NULL)
+		return NULL;
+	struct fixed_answer *copy = arena_alloc(arena, sizeof(*copy));
+	*copy = (struct fixed_answer){answer->status, arena_str(arena, answer->text)};
+	return copy;
+}
+
+static const struct canary_settings *copy_canary(
+	const struct canary_settings *canary, struct arena *arena)
+{
+	if (canary == NULL)
+		return NULL;
+	struct canary_settings *copy = arena_alloc(arena, sizeof(*copy));
+	*copy = *canary;
+	copy->header = arena_str(arena, canary->header);
+	copy->header_value = arena_str(arena, canary->header_value);
+	copy->header_regex = arena_str(arena, canary->header_regex);
+	copy->cookie = arena_str(arena, canary->cookie);
+	return copy;
+}
+
+const struct claim_route *route_copy(const struct claim_route *route, struct arena *arena)
+{
+	if (route == NULL)
+		return NULL;
+	struct claim_route *copy = arena_alloc(arena, sizeof(*copy));
+	*copy = *route;
+	copy->policy = arena_str(arena, route->policy);
+	copy->redirect = copy_redirect(route->redirect, arena);
+	copy->answer = copy_answer(route->answer, arena);
+	copy->canary = copy_canary(route->canary, arena);
+	return copy;
+}
+
+/* What a map with one text needs besides it. */
+enum { ROUTE_ITEM_LEN = 48 };
+
+size_t route_cost(const struct claim_route *route)
+{
+	if (route == NULL)
+		return 0;
+	size_t cost = ROUTE_ITEM_LEN + route->policy.len;
+	const struct redirect *redirect = route->redirect;
+	for (size_t i = 0; redirect != NULL && i < redirect->location.count; i++)
+		cost += ROUTE_ITEM_LEN + redirect->location.items[i].text.len;
+	if (route->answer != NULL)
+		cost += ROUTE_ITEM_LEN + route->answer->text.len;
+	return cost;
+}

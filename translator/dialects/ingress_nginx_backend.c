@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How backends are spoken to, and which of them a client stays with. */
+#include "translator/dialects/ingress_nginx.h"
+
+#include "translator/hosts.h"
+
+struct backend_reader {
+	struct nginx_values *v;
+	const struct nginx_teller *teller;
+	struct annotation_values *values;
+};
+
+static bool has(const struct backend_reader *r, enum nginx_row row)
+{
+	return r->v->items[row].is_set;
+}
+
+/* Whether sluice.io/ annotations have said it already; the owner is told. */
+static bool is_said(const struct backend_reader *r, bool said, enum nginx_row row)
+{
+	if (said && has(r, row))
+		diag_add(r->teller->diags, r->teller->self, "AnnotationOverridden",
+			arena_printf(r->teller->arena, "metadata.annotations[%.*s]",
+				STR_FMT(r->v->items[row].key))
+				.p,
+			"a sluice.io/ annotation says something else, and counts; remove one of "
+			"them");
+	return said;
+}
+
+/* ---- protocol ---- */
+
+static void read_protocol(const struct backend_reader *r)
+{
+	static const struct {
+		const char *word;
+		enum backend_protocol protocol;
+	} words[] = {
+		{"HTTP", BACKEND_HTTP},
+		{"AUTO_HTTP", BACKEND_HTTP},
+		{"HTTPS", BACKEND_HTTPS},
+		{"GRPC", BACKEND_H2C},
+		{"GRPCS", BACKEND_GRPCS},
+	};
+	const enum nginx_row row = NGINX_ROW_backend_protocol;
+	struct backend_wish *wish = &r->values->backend;
+	if (!has(r, row) || is_said(r, wish->protocol != BACKEND_UNSET, row))
+		return;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (nginx_value_is(r->v, row, words[i].word))
+			wish->protocol = words[i].protocol;
+	}
+	if (wish->protocol != BACKEND_UNSET)
+		return;
+	nginx_values_close(r->v, row, r->teller,
+		"FastCGI is not spoken; put a web server before the application");
+}
+
+/* ---- TLS ---- */
+
+/* NAMESPACE/NAME, of the Ingress's own namespace. */
+static void read_tls_secret(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_proxy_ssl_secret;
+	struct backend_wish *wish = &r->values->backend;
+	struct str text = r->v->items[row].text;
+	bool said = !str_is_empty(wish->ca) || !str_is_empty(wish->client);
+	if (!has(r, row) || is_said(r, said, row))
+		return;
+	const char *slash = str_find(text, '/');
+	struct str namespace = {text.p, slash != NULL ? (size_t)(slash - text.p) : 0};
+	struct str name = str_skip(text, namespace.len + 1);
+	if (slash == NULL || !str_eq(namespace, r->teller->self->namespace) || name.len == 0) {
+		nginx_values_refuse(r->v, row, r->teller,
+			"NAMESPACE/NAME of a Secret in the same namespace is expected");
+		return;
+	}
+	wish->client = name;
+	if (wish->verify == SWITCH_ON)
+		wish->ca = name;
+}
+
+/* The original took everything but "on" for "off". */
+static void read_verify(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_proxy_ssl_verify;
+	struct backend_wish *wish = &r->values->backend;
+	struct nginx_value *value = &r->v->items[row];
+	if (is_said(r, wish->verify != SWITCH_UNSET || !str_is_empty(wish->ca), row))
+		return;
+	bool is_on = nginx_value_is(r->v, row, "on") || nginx_value_is(r->v, row, "true");
+	bool is_tls = wish->protocol == BACKEND_HTTPS || wish->protocol == BACKEND_GRPCS;
+	if (is_on || is_tls || value->is_set)
+		wish->verify = is_on ? SWITCH_ON : SWITCH_OFF;
+}
+
+static void read_name(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_proxy_ssl_name;
+	struct backend_wish *wish = &r->values->backend;
+	enum host_match match = HOST_ANY;
+	if (!has(r, row) || is_said(r, !str_is_empty(wish->name), row))
+		return;
+	struct str host = host_lower(r->teller->arena, r->v->items[row].text);
+	const char *problem = host_check(host, &match);
+	if (problem == NULL && match != HOST_EXACT)
+		problem = "a host name without wildcard is expected";
+	if (problem != NULL)
+		nginx_values_refuse(r->v, row, r->teller, "%s", problem);
+	else
+		wish->name = host;
+}
+
+/* ---- stickiness ---- */
+
+static bool is_word(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.p[i];
+		bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+				(c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+		if (!is_plain)
+			return false;
+	}
+	return text.len != 0 && text.len <= 128;
+}
+
+static struct str word_of(const struct backend_reader *r, enum nginx_row row, struct str usual)
+{
+	if (has(r, row) && !is_word(r->v->items[row].text))
+		nginx_values_refuse(r->v, row, r->teller,
+			"at most 128 letters, digits, '.', '-' and '_' are expected");
+	return has(r, row) ? r->v->items[row].text : usual;
+}
+
+static void read_affinity(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_affinity;
+	if (!has(r, row) || is_said(r, r->values->stickiness != NULL, row))
+		return;
+	struct stickiness *stickiness = arena_alloc(r->teller->arena, sizeof(*stickiness));
+	stickiness->cookie = word_of(r, NGINX_ROW_session_cookie_name, STR("INGRESSCOOKIE"));
+	stickiness->domain = word_of(r, NGINX_ROW_session_cookie_domain, STR_NONE);
+	stickiness->mode = STICKINESS_INSERT;
+	stickiness->indirect = true;
+	stickiness->nocache = true;
+	r->values->stickiness = stickiness;
+}
+
+void ingress_nginx_read_values(struct nginx_values *nginx, const struct nginx_teller *teller,
+	struct annotation_values *values)
+{
+	const struct backend_reader r = {nginx, teller, values};
+	const enum nginx_row passthrough = NGINX_ROW_ssl_passthrough;
+	if (has(&r, passthrough) &&
+		!is_said(&r, values->tls_passthrough != SWITCH_UNSET, passthrough))
+		values->tls_passthrough =
+			nginx_value_is_on(nginx, passthrough, false) ? SWITCH_ON : SWITCH_OFF;
+	read_protocol(&r);
+	read_verify(&r);
+	read_tls_secret(&r);
+	read_name(&r);
+	read_affinity(&r);
+}

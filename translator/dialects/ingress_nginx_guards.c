@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What protects: what of it cannot be used closes the rules. */
+#include "translator/dialects/ingress_nginx_parts.h"
+
+#include "translator/dialects/values.h"
+
+enum { LIMIT_MAX = 1000 * 1000, BURST_MAX = 1000 * 1000 * 1000, BURST_USUAL = 5, REFUSED = 503 };
+
+/* ---- networks ---- */
+
+static bool read_networks(const struct nginx_reader *r, enum nginx_row row, struct str_list *list)
+{
+	if (!nginx_has(r, row))
+		return false;
+	const char *problem = value_networks(nginx_text(r, row), r->d->arena, list);
+	if (problem != NULL)
+		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
+	return problem == NULL;
+}
+
+static void read_access(const struct nginx_reader *r)
+{
+	struct source_access access = {0};
+	bool allows = read_networks(r, NGINX_ROW_allowlist_source_range, &access.allow);
+	bool denies = read_networks(r, NGINX_ROW_denylist_source_range, &access.deny);
+	if ((!allows && !denies) || !nginx_ask(r, POLICY_SOURCE_ACCESS,
+					    allows ? NGINX_ROW_allowlist_source_range
+						   : NGINX_ROW_denylist_source_range))
+		return;
+	r->d->route->policy.source_access = NGINX_NEW(r, struct source_access);
+	*r->d->route->policy.source_access = access;
+}
+
+/* ---- basic authentication ---- */
+
+static bool is_secret_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		bool is_plain =
+			(c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+		if (!is_plain)
+			return false;
+	}
+	return name.len != 0 && name.len <= 253;
+}
+
+/* NAME or NAMESPACE/NAME, but none of another namespace: whoever may write an Ingress must not use all Secrets. */
+static const char *read_secret(const struct nginx_reader *r, struct str *ret_name)
+{
+	struct str text = nginx_text(r, NGINX_ROW_auth_secret);
+	const char *slash = str_find(text, '/');
+	struct str namespace = {text.p, slash != NULL ? (size_t)(slash - text.p) : 0};
+	*ret_name = slash != NULL ? str_skip(text, namespace.len + 1) : text;
+	if (slash != NULL && !str_eq(namespace, r->d->self.namespace))
+		return "Secrets of other namespaces are not read";
+	return is_secret_name(*ret_name) ? NULL : "the name of a Secret is expected";
+}
+
+static void tell_no_auth(const struct nginx_reader *r)
+{
+	if (nginx_has(r, NGINX_ROW_auth_secret) && r->v->items[NGINX_ROW_auth_type].key.p == NULL)
+		diag_add(r->d->diags, &r->d->self, "InvalidAnnotation",
+			dialect_field(r->d, r->v->items[NGINX_ROW_auth_secret].key),
+			"nobody is asked for a password, because auth-type is absent: add "
+			"auth-type: basic, or remove it");
+}
+
+static void set_auth(const struct nginx_reader *r, struct str secret)
+{
+	struct route_settings *route = r->d->route;
+	enum { REALM_LEN_MAX = 256 };
+	if (nginx_text(r, NGINX_ROW_auth_realm).len > REALM_LEN_MAX)
+		nginx_values_refuse(
+			r->v, NGINX_ROW_auth_realm, &r->teller, "at most 256 bytes are expected");
+	route->policy.basic_auth = NGINX_NEW(r, struct basic_auth);
+	route->policy.basic_auth->realm = nginx_text(r, NGINX_ROW_auth_realm);
+	route->users_secret = secret;
+	route->users_are_keys = nginx_value_is(r->v, NGINX_ROW_auth_secret_type, "auth-map");
+}
+
+static void read_auth(const struct nginx_reader *r)
+{
+	struct str secret;
+	if (!nginx_has(r, NGINX_ROW_auth_type)) {
+		tell_no_auth(r);
+		return;
+	}
+	if (!nginx_value_is(r->v, NGINX_ROW_auth_type, "basic")) {
+		nginx_values_refuse(r->v, NGINX_ROW_auth_type, &r->teller,
+			"digest authentication cannot be had, use basic");
+		return;
+	}
+	if (!nginx_has(r, NGINX_ROW_auth_secret)) {
+		nginx_values_refuse(r->v, NGINX_ROW_auth_type, &r->teller,
+			"auth-secret names no Secret with the users");
+		return;
+	}
+	const char *problem = read_secret(r, &secret);
+	if (problem != NULL)
+		nginx_values_refuse(r->v, NGINX_ROW_auth_secret, &r->teller, "%s", problem);
+	else if (!nginx_is_challenge(r->d->ingress) &&
+		 nginx_ask(r, POLICY_BASIC_AUTH, NGINX_ROW_auth_type))
+		set_auth(r, secret);
+}
+
+/* ---- limits ---- */
+
+static void add_limit(const struct nginx_reader *r, struct rate_limits *limits, enum nginx_row row,
+	uint64_t interval_s)
+{
+	int64_t count = nginx_value_number(r->v, row, 1, INT64_MAX, 0);
+	int64_t factor = nginx_value_number(
+		r->v, NGINX_ROW_limit_burst_multiplier, INT64_MIN, INT64_MAX, BURST_USUAL);
+	if (count == 0)
+		return;
+	count = count < LIMIT_MAX ? count : LIMIT_MAX;
+	factor = factor < 0 ? 0 : factor < BURST_MAX / LIMIT_MAX ? factor : BURST_MAX / LIMIT_MAX;
+	void *items = limits->requests.items;
+	struct rate_limit *limit =
+		arena_push(r->d->arena, &items, &limits->requests.count, sizeof(*limit));
+	limits->requests.items = items;
+	*limit = (struct rate_limit){.requests = (uint64_t)count,
+		.interval_s = interval_s,
+		.burst = (uint64_t)(count * factor)};
+}
+
+static void read_limits(const struct nginx_reader *r)
+{
+	struct rate_limits limits = {.status = REFUSED};
+	add_limit(r, &limits, NGINX_ROW_limit_rps, 1);
+	add_limit(r, &limits, NGINX_ROW_limit_rpm, 60);
+	limits.concurrent =
+		(uint64_t)nginx_value_number(r->v, NGINX_ROW_limit_connections, 1, LIMIT_MAX, 0);
+	(void)read_networks(r, NGINX_ROW_limit_allowlist, &limits.exempt);
+	enum nginx_row row = nginx_has(r, NGINX_ROW_limit_rps)   ? NGINX_ROW_limit_rps
+			     : nginx_has(r, NGINX_ROW_limit_rpm) ? NGINX_ROW_limit_rpm
+								 : NGINX_ROW_limit_connections;
+	if ((limits.requests.count == 0 && limits.concurrent == 0) ||
+		!nginx_ask(r, POLICY_RATE_LIMIT, row))
+		return;
+	r->d->route->policy.rate_limits = NGINX_NEW(r, struct rate_limits);
+	*r->d->route->policy.rate_limits = limits;
+}
+
+void nginx_read_guards(const struct nginx_reader *r)
+{
+	struct policy *policy = &r->d->route->policy;
+	read_access(r);
+	read_auth(r);
+	read_limits(r);
+	policy->satisfy_any |= nginx_value_is(r->v, NGINX_ROW_satisfy, "any") &&
+			       policy->source_access != NULL && policy->basic_auth != NULL;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/dialects/ingress_nginx_parts.h"
+
+bool nginx_has(const struct nginx_reader *r, enum nginx_row row)
+{
+	return r->v->items[row].is_set;
+}
+
+struct str nginx_text(const struct nginx_reader *r, enum nginx_row row)
+{
+	return r->v->items[row].is_set ? r->v->items[row].text : STR("");
+}
+
+bool nginx_ask(const struct nginx_reader *r, enum policy_bit word, enum nginx_row row)
+{
+	struct route_settings *route = r->d->route;
+	bool is_set = row != NGINX_ROW_COUNT && nginx_has(r, row);
+	struct str key = is_set ? r->v->items[row].key : STR_NONE;
+	if ((r->said & word) != 0) {
+		if (is_set)
+			diag_add(r->d->diags, &r->d->self, "AnnotationOverridden",
+				dialect_field(r->d, key),
+				"a sluice.io/ annotation says something else, and counts; remove "
+				"one of them");
+		return false;
+	}
+	if (is_set) {
+		dialect_ask(r->d, word, key);
+	} else if ((route->needs & word) == 0) {
+		route->needs |= word;
+		void *items = route->asked.items;
+		struct route_asked *place =
+			arena_push(r->d->arena, &items, &route->asked.count, sizeof(*place));
+		route->asked.items = items;
+		*place = (struct route_asked){.word = word};
+	}
+	return true;
+}
+
+const struct redirect *nginx_redirect(
+	const struct nginx_reader *r, uint64_t status, const struct pieces *pieces)
+{
+	struct redirect *redirect = NGINX_NEW(r, struct redirect);
+	redirect->status = status;
+	redirect->location.items = pieces->list.items;
+	redirect->location.count = pieces->list.count;
+	return redirect;
+}
+
+bool nginx_is_challenge(const struct ingress_record *ingress)
+{
+	static const struct str challenge = {"/.well-known/acme-challenge", 27};
+	bool is_challenge = ingress->default_backend == NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < ingress->rules.count; i++) {
+		const struct ingress_rule *rule = &ingress->rules.items[i];
+		for (size_t k = 0; k < rule->paths.count; k++, count++)
+			is_challenge &= str_starts_with(rule->paths.items[k].path, challenge);
+	}
+	return is_challenge && count != 0;
+}

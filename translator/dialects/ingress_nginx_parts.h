@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the dialect share; for nobody else. */
+#pragma once
+
+#include "translator/dialects/ingress_nginx.h"
+#include "translator/pieces.h"
+
+struct nginx_reader {
+	const struct dialect *d;
+	struct nginx_values *v;
+	struct nginx_teller teller;
+	unsigned said; /* words that sluice.io/ annotations have said already */
+	uint64_t https_port;
+};
+
+#define NGINX_NEW(reader_, type_) ((type_ *)arena_alloc((reader_)->d->arena, sizeof(type_)))
+
+/* Whether what the word stands for is still to be said. If a sluice.io/ annotation has said it already, the owner is told that `row`, if it is set, does not
+ * count. Otherwise the word is asked for on behalf of the row; if that is not set, without naming anybody, as the dialect's default. */
+bool nginx_ask(const struct nginx_reader *r, enum policy_bit word, enum nginx_row row);
+struct str nginx_text(const struct nginx_reader *r, enum nginx_row row);
+bool nginx_has(const struct nginx_reader *r, enum nginx_row row);
+
+/* Adds a text with nginx's variables: $name and ${name}, of which a fixed set is known, and $1 to $9. NULL, or what is wrong. */
+const char *nginx_pieces_add(struct pieces *pieces, struct str text,
+	const struct object_ref *ingress, struct arena *arena);
+/* A redirect with these pieces. */
+const struct redirect *nginx_redirect(
+	const struct nginx_reader *r, uint64_t status, const struct pieces *pieces);
+/* Scheme and host of the request: what a URL begins with. */
+void nginx_pieces_add_origin(struct pieces *pieces, struct arena *arena, enum request_value host);
+
+/* Whether all paths are those that prove to a certificate authority whose host it is: nothing may stand in its way. */
+bool nginx_is_challenge(const struct ingress_record *ingress);
+
+void nginx_read_paths(const struct nginx_reader *r);
+void nginx_read_guards(const struct nginx_reader *r);
