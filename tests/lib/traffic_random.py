@@ -270,6 +270,10 @@ def compare_own(decision: Body, answer: Answer, taken: str | None, request: Body
         assert answer.body.decode("latin-1") == decision["body"], f"body {answer.body!r}"
 
 
+def without_empty(headers: list[list[str]], name: str) -> str:
+    return ", ".join(value for key, value in headers if key.lower() == name and value)
+
+
 def compare_headers(what: str, wanted: list[list[str]], got: dict[str, str], changes: list[Body], before: list[list[str]]) -> None:
     """Those that were changed, and those that were there before."""
     expected = traffic_rows.joined(wanted)
@@ -277,4 +281,6 @@ def compare_headers(what: str, wanted: list[list[str]], got: dict[str, str], cha
     if what == "answer":
         names |= {"access-control-allow-origin", "strict-transport-security", "vary", "location", "www-authenticate"}
     for name in sorted(names - {"x-forwarded-for", "host"}):
+        if what == "answer" and got.get(name, "") == without_empty(wanted, name):
+            continue  # nginx sends no header without a value
         assert got.get(name) == expected.get(name), f"{what}: {name} is {got.get(name)!r}, not {expected.get(name)!r}"
