@@ -111,10 +111,14 @@ static bool find_policy(struct making *m)
 		return false;
 	m->policy = m->objects->find(m->objects->ctx, LB_POLICY, rule->policy);
 	m->to->policy = m->policy;
-	if (m->policy != NULL)
+	const struct basic_auth *auth = m->policy != NULL ? m->policy->basic_auth : NULL;
+	const struct users *users =
+		auth != NULL ? m->objects->find(m->objects->ctx, LB_USERS, auth->users) : NULL;
+	bool has_users = auth == NULL || (users != NULL && !users->missing);
+	if (m->policy != NULL && has_users)
 		return false;
-	struct decision_step *step =
-		making_add_step(m, STEP_POLICY, "the policy does not exist: its rules are closed");
+	struct decision_step *step = making_add_step(m, STEP_POLICY, "%s: its rules are closed",
+		m->policy == NULL ? "the policy does not exist" : "its users do not exist");
 	step->policy = rule->policy;
 	return making_end(m, step, 503);
 }
@@ -171,6 +175,8 @@ static bool redirect_to_https(struct making *m)
 	if (m->policy == NULL || m->policy->https_redirect == 0 || m->parts.request->is_tls)
 		return false;
 	struct str target = pieces_target(&m->parts);
+	if (m->policy->https_without_slash && target.len != 0 && target.p[target.len - 1] == '/')
+		target.len--;
 	struct str port =
 		m->policy->https_port != 0
 			? arena_printf(m->arena, ":%llu", (unsigned long long)m->policy->https_port)

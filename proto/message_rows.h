@@ -37,6 +37,7 @@ enum {
 	USER_NAME_MAX_LEN = 256,
 	USER_HASH_MAX_LEN = 256,
 	USERS_MAX = 1000,
+	SECRET_ENTRIES_MAX = USERS_MAX,
 	ITEMS_MAX = 64 * 1024, /* of any list; the frame limit comes first for long ones */
 };
 #define SECONDS_MAX UINT64_C(0xffffffffff)

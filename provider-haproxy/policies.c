@@ -66,7 +66,8 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s", policy->https_redirect != 0 ? "s" : "",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s",
+		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",

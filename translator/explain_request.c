@@ -7,6 +7,7 @@
 #include "translator/hosts.h"
 #include "translator/keys.h"
 #include "translator/paths.h"
+#include "translator/regexes.h"
 
 /* ---- the URL ---- */
 
@@ -154,9 +155,11 @@ static bool is_about_balancer(struct str reason)
 static bool is_route(
 	const struct inspection_route *route, struct str host, const struct path_rule *rule)
 {
-	/* Of two with the same path the second is never asked. */
-	return str_eq(route->host, host) && str_eq(route->path, rule->path) &&
-	       route->match == rule->match && !str_eq_c(route->reason, "DuplicatePath");
+	/* Of two with the same path the second is never asked. Nor is the kind of match where paths are regular expressions. */
+	bool same = rule->regex.len == 0
+			    ? str_eq(route->path, rule->path) && route->match == rule->match
+			    : regex_is_of_path(rule->regex, route->path);
+	return str_eq(route->host, host) && same && !str_eq_c(route->reason, "DuplicatePath");
 }
 
 /* Of the Ingress, as it was explained, leaves the one route. `rule`: NULL: what no rule takes. */
@@ -191,8 +194,9 @@ static void explain_rule(
 	struct str name = str_skip(ingress, namespace.len + 1);
 	/* The scratch arena is emptied by what follows. */
 	if (rule != NULL)
-		own = (struct path_rule){
-			.path = arena_str(l->arena, rule->path), .match = rule->match};
+		own = (struct path_rule){.path = arena_str(l->arena, rule->path),
+			.match = rule->match,
+			.regex = arena_str(l->arena, rule->regex)};
 	host = arena_str(l->arena, host);
 	namespace = arena_str(l->arena, namespace);
 	name = arena_str(l->arena, name);
@@ -203,6 +207,11 @@ static void explain_rule(
 static bool takes(const struct path_rule *rule, struct str path)
 {
 	struct str stem = path_stem(rule->path);
+	/* Which of the conditions hold is not known: without any header the last rule of a path takes it. */
+	if (rule->conditions.count != 0)
+		return false;
+	if (rule->regex.len != 0)
+		return regex_finds(rule->regex, path);
 	if (rule->match == PATH_EXACT)
 		return str_eq(rule->path, path);
 	return str_starts_with(path, stem) && (path.len == stem.len || path.p[stem.len] == '/');

@@ -4,6 +4,8 @@
 #include "common/must.h"
 #include "translator/claim_keys.h"
 #include "translator/keys.h"
+#include "translator/regexes.h"
+#include "translator/rules_canary.h"
 #include "translator/record.h"
 
 struct str explain_keep(struct explaining *e, struct str text)
@@ -108,6 +110,14 @@ static void explain_pool(struct explaining *e, struct str id, struct inspection_
 	const struct plan_pool *wish = plan_find_pool(e->plan, id);
 	struct engine *engine = e->engine;
 	struct diag_list diags;
+	/* Answered without a backend. */
+	if (id.len == 0)
+		return;
+	if (e->plan->route.is_closed) {
+		refuse(route, STR("InvalidAnnotation"),
+			STR("all requests are answered with 503, see below"));
+		return;
+	}
 	if (wish == NULL || wish->service.len == 0) {
 		refuse(route, STR("InvalidBackend"), STR("the backend is refused, see below"));
 		return;
@@ -177,14 +187,25 @@ bool explain_has_certificate(
 
 /* ---- routes ---- */
 
+static bool leads_to(const struct path_rule *rule, struct str pool)
+{
+	bool leads = str_eq(rule->pool, pool);
+	for (size_t i = 0; i < rule->pools.count && !leads; i++)
+		leads = str_eq(rule->pools.items[i].pool, pool);
+	return leads;
+}
+
 /* Whether the host's rules have this claim of ours. */
 static bool has_rule(
 	const struct explaining *e, const struct virtual_host *host, const struct path_claim *claim)
 {
 	for (size_t i = 0; i < host->rules.count; i++) {
 		const struct path_rule *rule = &host->rules.items[i];
-		if (str_eq(rule->ingress, e->self) && str_eq(rule->pool, claim->pool) &&
-			str_eq(rule->path, claim->path))
+		/* What a canary has are shares of another Ingress's rules. */
+		bool is_whose = claim_is_canary(claim) || str_eq(rule->ingress, e->self);
+		bool is_path = rule->regex.len == 0 ? str_eq(rule->path, claim->path)
+						    : regex_is_of_path(rule->regex, claim->path);
+		if (is_whose && is_path && leads_to(rule, claim->pool))
 			return true;
 	}
 	return false;

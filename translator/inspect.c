@@ -103,8 +103,10 @@ static bool put_record(
 	if (record->payload == NULL)
 		return false;
 	record_read(record, &engine->scratch, &value);
-	if (kind == RECORD_SECRET)
+	if (kind == RECORD_SECRET) {
 		value.secret.private_key = STR("");
+		value.secret.entries.count = 0;
+	}
 	return message_encode_record(&value, out, &error) == 0;
 }
 

@@ -6,6 +6,7 @@
 #include "translator/record.h"
 #include "common/cert.h"
 #include "common/must.h"
+#include "translator/auth_users.h"
 #include "translator/backend_tls.h"
 #include "translator/backends.h"
 #include "translator/balancer.h"
@@ -342,10 +343,38 @@ static const void *build_policy(const struct objects *objects, struct policy_nod
 	return policy;
 }
 
-static const void *build_users(const struct objects *objects, struct users_node *node)
+static void tell_bad_users(const struct objects *objects, struct users_node *node,
+	const struct auth_users *read, struct diag_list *diags)
+{
+	struct use *use;
+	if (diags == NULL || read->problem_count == 0)
+		return;
+	RB_FOREACH (use, use_tree, &node->node.users) {
+		struct object_ref self = ingress_ref(use->user, objects->scratch);
+		for (size_t i = 0; i < read->problem_count; i++)
+			diag_add(diags, &self, "BasicAuthUnusable", NULL, "%s", read->problems[i]);
+	}
+}
+
+static const void *build_users(
+	const struct objects *objects, struct users_node *node, struct diag_list *diags)
 {
 	struct users *users = arena_alloc(objects->scratch, sizeof(*users));
-	users->key = (struct lb_key){.kind = LB_USERS, .id = node_key(&node->node)};
+	struct str key = node_key(&node->node);
+	struct auth_users read;
+	bool of_keys = str_ends_with(key, STR(PLAN_USERS_OF_KEYS));
+	if (of_keys)
+		key.len -= sizeof(PLAN_USERS_OF_KEYS) - 1;
+	const char *slash = str_find(key, '/');
+	struct str namespace = {key.p, (size_t)(slash - key.p)};
+	struct str name = str_skip(key, namespace.len + 1);
+	const struct secret_record *secret = read_secret(objects, namespace, name);
+	auth_users_read(secret, name, of_keys, objects->scratch, &read);
+	tell_bad_users(objects, node, &read, diags);
+	*users = (struct users){.key = {.kind = LB_USERS, .id = node_key(&node->node)}};
+	users->missing = read.is_missing;
+	users->users.items = read.items;
+	users->users.count = read.count;
 	return users;
 }
 
@@ -356,7 +385,7 @@ const void *object_build(const struct objects *objects, struct node *node, struc
 	const void *object = NULL;
 	switch (object_order(node)) {
 	case ORDER_USERS:
-		object = build_users(objects, (struct users_node *)(void *)node);
+		object = build_users(objects, (struct users_node *)(void *)node, diags);
 		break;
 	case ORDER_POLICY:
 		object = build_policy(objects, (struct policy_node *)(void *)node);

@@ -143,18 +143,53 @@ const char *regex_check(struct str text, struct arena *arena)
 
 /* ---- paths ---- */
 
-struct str regex_of_path(struct str path, bool is_regex, struct arena *arena)
+/* Writes the path, of which each character means itself unless it is a regular expression. Returns the length. */
+static size_t write_path(char *text, struct str path, bool is_regex)
 {
-	struct str start = STR(PATH_START);
-	char *text = arena_alloc(arena, start.len + 2 * path.len + 1);
-	size_t len = start.len;
-	str_put(text, start);
+	size_t len = 0;
 	for (size_t i = 0; i < path.len; i++) {
 		if (!is_regex && is_special(path.p[i]))
 			text[len++] = '\\';
 		text[len++] = path.p[i];
 	}
-	return (struct str){text, len};
+	return len;
+}
+
+struct str regex_of_path(struct str path, bool is_regex, struct arena *arena)
+{
+	struct str start = STR(PATH_START);
+	char *text = arena_alloc(arena, start.len + 2 * path.len + 1);
+	str_put(text, start);
+	return (struct str){text, start.len + write_path(text + start.len, path, is_regex)};
+}
+
+bool regex_is_of_path(struct str regex, struct str path)
+{
+	struct arena arena;
+	arena_init(&arena);
+	bool is = str_eq(regex, regex_of_path(path, true, &arena)) ||
+		  str_eq(regex, regex_of_path(path, false, &arena));
+	arena_fini(&arena);
+	return is;
+}
+
+bool regex_finds(struct str regex, struct str text)
+{
+	int number = 0;
+	PCRE2_SIZE offset = 0;
+	pcre2_code *code = pcre2_compile(
+		(PCRE2_SPTR8)(const void *)regex.p, regex.len, 0, &number, &offset, NULL);
+	if (code == NULL)
+		return false;
+	pcre2_match_context *context = pcre2_match_context_create(NULL);
+	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+	pcre2_set_match_limit(context, REGEX_STEPS_MAX);
+	int found =
+		pcre2_match(code, (PCRE2_SPTR8)(const void *)text.p, text.len, 0, 0, data, context);
+	pcre2_match_data_free(data);
+	pcre2_match_context_free(context);
+	pcre2_code_free(code);
+	return found >= 0;
 }
 
 /* Whether a '|' stands outside of all groups, so that the expression may match what does not begin as it does. */

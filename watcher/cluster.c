@@ -8,6 +8,7 @@
 #include "proto/message.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
+#include "watcher/named_secrets.h"
 
 #include <stdio.h>
 
@@ -37,6 +38,7 @@ struct cluster {
 	const struct kind_version *versions[RECORD_KIND_COUNT]; /* in use; NULL: none */
 	struct reflector *reflectors[REFLECTORS_MAX];
 	size_t reflector_count;
+	struct named_secrets *named;
 	bool is_lost[REFLECTORS_MAX];
 	bool is_discovered; /* at least once */
 	bool is_whole;
@@ -96,7 +98,7 @@ static void become_whole(struct cluster *c)
 		if (!reflector_is_synced(c->reflectors[i]))
 			return;
 	}
-	if (c->is_whole || !c->is_discovered)
+	if (c->is_whole || !c->is_discovered || !named_secrets_are_ready(c->named))
 		return;
 	for (size_t i = 0; i < ORDER_COUNT; i++) {
 		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
@@ -181,6 +183,17 @@ static const struct reflector_ops reflector_ops = {
 	.on_lost = on_lost,
 	.on_refused = on_refused,
 };
+
+static void on_named_ready(void *ctx)
+{
+	become_whole(ctx);
+}
+
+static void on_named_refused(void *ctx, const struct project_meta *meta, const char *why)
+{
+	struct cluster *c = ctx;
+	c->config.ops->on_refused(c->config.ctx, RECORD_SECRET, meta, why);
+}
 
 /* ---- reflectors ---- */
 
@@ -346,6 +359,17 @@ struct cluster *cluster_new(const struct cluster_config *config)
 	for (size_t i = 0; i < ORDER_COUNT; i++)
 		discovery.kinds[order[i]] =
 			order[i] != RECORD_INGRESS_CLASS || config->wants_classes;
+	c->named = named_secrets_new(&(struct named_secrets_config){
+		.loop = config->loop,
+		.api = config->api,
+		.store = config->store,
+		.options = config->options,
+		.traits = &c->traits,
+		.on_changed = on_changed,
+		.on_ready = on_named_ready,
+		.on_refused = on_named_refused,
+		.ctx = c,
+	});
 	c->discovery = discovery_new(&discovery);
 	ev_init(&c->search_timer, on_search);
 	ev_init(&c->review, on_review);
@@ -364,6 +388,7 @@ void cluster_free(struct cluster *c)
 	metrics_collect_without(collect, c);
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_free(c->reflectors[i]);
+	named_secrets_free(c->named);
 	discovery_free(c->discovery);
 	ev_timer_stop(c->config.loop, &c->search_timer);
 	ev_timer_stop(c->config.loop, &c->review);
@@ -397,6 +422,7 @@ void cluster_hurry(struct cluster *c)
 {
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_hurry(c->reflectors[i]);
+	named_secrets_hurry(c->named);
 	if (ev_is_active(&c->search_timer)) {
 		ev_timer_stop(c->config.loop, &c->search_timer);
 		discovery_run(c->discovery);

@@ -51,6 +51,16 @@ static struct projection projection_of(struct intake *intake, struct project_err
 	return (struct projection){&intake->arena, &intake->secret, error, intake->ours};
 }
 
+/* Of two that had the name one after the other, one may be watched by name and the other not. */
+static void mark_named(struct intake *intake, const struct record_key *key)
+{
+	struct store_object *object =
+		intake->is_named ? store_find(intake->store, key->kind, key->namespace, key->name)
+				 : NULL;
+	if (object != NULL)
+		object->is_named = true;
+}
+
 /* For an object that exists but cannot be used: it must not count as deleted, neither here nor in the translator, which may know it from
  * before we restarted. */
 static void refuse(struct intake *intake, struct projection *p, const struct json *object,
@@ -74,6 +84,7 @@ static void refuse(struct intake *intake, struct projection *p, const struct jso
 			must(message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) == 0);
 		}
 		store_keep(intake->store, &key, object != NULL ? &facts : NULL);
+		mark_named(intake, &key);
 	}
 	intake->on_refused(intake->ctx, meta, why);
 }
@@ -90,6 +101,16 @@ static void put_record(struct intake *intake, struct projection *p, const struct
 	if (has_facts(intake))
 		project_facts(p, object, meta, record, &facts);
 	(void)store_put(intake->store, record, buf_str(&intake->encoded), &facts);
+	mark_named(intake, record);
+}
+
+static void remove_object(struct intake *intake, const struct project_meta *meta)
+{
+	enum record_kind kind = intake->version->kind;
+	const struct store_object *object =
+		store_find(intake->store, kind, meta->namespace, meta->name);
+	if (object != NULL && object->is_named == intake->is_named)
+		(void)store_remove(intake->store, kind, meta->namespace, meta->name);
 }
 
 void intake_put(struct intake *intake, const struct json *object)
@@ -113,7 +134,7 @@ void intake_remove(struct intake *intake, const struct json *object)
 	struct project_meta meta = {0};
 	(void)project_read_meta(&p, object, &meta);
 	if (meta.name.len != 0)
-		(void)store_remove(intake->store, intake->version->kind, meta.namespace, meta.name);
+		remove_object(intake, &meta);
 	else
 		intake->on_refused(intake->ctx, &meta, error.text);
 	clean(intake);

@@ -4,8 +4,8 @@
  * Secrets, turns them into records, and sends these to the translator over source.sock. To Kubernetes it writes statuses of Ingresses and
  * of Services of type LoadBalancer, the finalizers that hold those Services, and Events.
  *
- * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
- * freed) and passes to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig names, and
+ * Trusted with: the API server's token or client certificate, the private keys in TLS Secrets, and the users in those that Ingresses name; it holds
+ * them in memory (wiped when freed) and passes them to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig names, and
  * connect to the API server (or its proxy) and to one Unix socket. It listens only on its admin server, and never writes a file.
  *
  * When a neighbour dies:

@@ -95,11 +95,13 @@ static void complete_service(struct json *object)
 	}
 }
 
-/* stringData overwrites data (Kubernetes API reference, Secret). */
+/* stringData overwrites data, and the default of type is Opaque (Kubernetes API reference, Secret). */
 static void complete_secret(struct json *object)
 {
 	const struct json *item = json_first(json_get(object, "stringData"));
 	struct json *data = editable(json_get(object, "data"));
+	if (text_of(object, "type").len == 0)
+		set_str(object, "type", STR("Opaque"));
 	if (item == NULL)
 		return;
 	if (!json_is_object(data))

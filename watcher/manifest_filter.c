@@ -10,6 +10,7 @@
 #include "watcher/intake.h"
 #include "watcher/manifest_inputs.h"
 #include "watcher/manifest_places.h"
+#include "watcher/named_refs.h"
 #include "watcher/outlet.h"
 
 #include <stdio.h>
@@ -68,15 +69,19 @@ static bool is_watched(
 	const struct config *config, const struct json *object, const struct kind_version *version)
 {
 	struct str namespace = STR_NONE;
-	struct str type = STR_NONE;
-	if (version->kind == RECORD_SECRET &&
-		(!json_get_str(object, "type", &type) || !str_eq_c(type, "kubernetes.io/tls")))
-		return false;
 	if (version->kind == RECORD_INGRESS_CLASS && !config->ingress_classes)
 		return false;
 	return !version->namespaced ||
 	       !json_get_str(json_get(object, "metadata"), "namespace", &namespace) ||
 	       is_watched_namespace(config, namespace);
+}
+
+/* A Secret that is watched only if an Ingress names it. */
+static bool is_by_name(const struct json *object, const struct kind_version *version)
+{
+	struct str type = STR_NONE;
+	return version->kind == RECORD_SECRET &&
+	       (!json_get_str(object, "type", &type) || !str_eq_c(type, PROJECT_TLS_TYPE));
 }
 
 static void tell_place(
@@ -105,11 +110,41 @@ static void on_object(void *ctx, const struct json *object, const struct manifes
 	if (filter->has_records && json_is_object(json_get(object, "metadata")))
 		identity_settle(
 			object, version->kind, &filter->store, filter->reader, &filter->scratch);
+	struct intake *intake = &filter->intakes[version->kind][index];
 	filter->place = place;
-	tell_place(filter, object, version);
-	intake_put(&filter->intakes[version->kind][index], object);
+	intake->is_named = is_by_name(object, version);
+	if (!intake->is_named)
+		tell_place(filter, object, version);
+	intake_put(intake, object);
 	filter->place = NULL;
 	arena_reset(&filter->scratch);
+}
+
+/* Which Secrets are named is known when everything was read. */
+static void keep_named(struct filter *filter)
+{
+	struct store_object *next = NULL;
+	struct store_object *object = store_first(&filter->store, RECORD_SECRET);
+	for (; object != NULL; object = store_next(object))
+		object->is_seen = !object->is_named;
+	object = store_first(&filter->store, RECORD_INGRESS);
+	for (; object != NULL; object = store_next(object)) {
+		struct str names[NAMED_REFS_MAX];
+		size_t count = named_refs_of(object, &filter->scratch, names);
+		for (size_t i = 0; i < count; i++) {
+			struct store_object *secret = store_find(
+				&filter->store, RECORD_SECRET, store_namespace(object), names[i]);
+			if (secret != NULL)
+				secret->is_seen = true;
+		}
+		arena_reset(&filter->scratch);
+	}
+	for (object = store_first(&filter->store, RECORD_SECRET); object != NULL; object = next) {
+		next = store_next(object);
+		if (!object->is_seen)
+			(void)store_remove(&filter->store, RECORD_SECRET, store_namespace(object),
+				store_name(object));
+	}
 }
 
 /* ---- records of a running line ---- */
@@ -332,6 +367,7 @@ static char *run(struct filter *filter)
 	if (problem == NULL)
 		problem = read_all(filter);
 	if (problem == NULL) {
+		keep_named(filter);
 		manifest_places_count(&filter->places, filter->store.counts);
 		send_all(filter);
 	}

@@ -88,6 +88,9 @@ struct project_facts {
 	struct str finalizers;     /* the others, as the elements of a JSON list */
 };
 
+/* The type of Secrets with certificates. */
+#define PROJECT_TLS_TYPE "kubernetes.io/tls"
+
 /* Holds a Service until its load balancer is gone. All implementations of Services of type
  * LoadBalancer use this one (k8s.io/cloud-provider, service/helpers); the class tells whose it is. */
 #define PROJECT_FINALIZER "service.kubernetes.io/load-balancer-cleanup"

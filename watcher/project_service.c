@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Service and Secret (Kubernetes API reference, core/v1). */
+/* Service (Kubernetes API reference, core/v1). */
 #include "watcher/project.h"
 #include "watcher/status_text.h"
-
-#include <limits.h>
-#include <openssl/evp.h>
 
 /* ---- Service ---- */
 
@@ -168,60 +165,4 @@ bool project_service(struct projection *p, const struct json *object,
 	record->has_selector = json_count(selector) != 0;
 	return read_ports(p, spec, &place, record) &&
 	       read_layer_4(p, object, spec, &place, meta, record);
-}
-
-/* ---- Secret ---- */
-
-/* Standard base64 with padding, as in all []byte fields of the API. The result is at *ret_at of
- * p->secret, which may move. */
-static bool decode(struct projection *p, const struct json *data, const struct project_place *outer,
-	const char *name, size_t *ret_at, size_t *ret_len)
-{
-	struct project_place place = {outer, name, 0};
-	struct str text;
-	if (!project_get_text(p, data, outer, name, &text))
-		return false;
-	*ret_at = buf_len(p->secret);
-	*ret_len = 0;
-	if (text.len == 0)
-		return true;
-	if (text.len % 4 != 0 || text.len > INT_MAX)
-		return project_refuse(p, &place, "is no base64");
-	uint8_t *room = buf_reserve(p->secret, text.len / 4 * 3);
-	if (room == NULL)
-		return project_refuse(p, &place, "is too long");
-	int len = EVP_DecodeBlock(room, (const unsigned char *)text.p, (int)text.len);
-	if (len < 0)
-		return project_refuse(p, &place, "is no base64");
-	size_t padding = str_ends_with(text, STR("==")) ? 2 : str_ends_with(text, STR("=")) ? 1 : 0;
-	*ret_len = (size_t)len - padding;
-	buf_commit(p->secret, *ret_len);
-	return true;
-}
-
-bool project_secret(struct projection *p, const struct json *object,
-	const struct project_meta *meta, void *ret_record)
-{
-	static const struct project_place place = {NULL, "data", 0};
-	struct secret_record *record = ret_record;
-	const struct json *data = NULL;
-	size_t certificate_at = 0;
-	size_t key_at = 0;
-	size_t ca_at = 0;
-	*record = (struct secret_record){0};
-	project_set_key(&record->key, RECORD_SECRET, meta);
-	buf_clear(p->secret);
-	if (!project_get_map(p, object, NULL, "data", &data) ||
-		!decode(p, data, &place, "tls.crt", &certificate_at, &record->certificate.len) ||
-		!decode(p, data, &place, "tls.key", &key_at, &record->private_key.len) ||
-		!decode(p, data, &place, "ca.crt", &ca_at, &record->ca.len))
-		return false;
-	const char *bytes = buf_len(p->secret) != 0 ? (const char *)buf_data(p->secret) : NULL;
-	if (record->certificate.len != 0)
-		record->certificate.p = bytes + certificate_at;
-	if (record->private_key.len != 0)
-		record->private_key.p = bytes + key_at;
-	if (record->ca.len != 0)
-		record->ca.p = bytes + ca_at;
-	return true;
 }

@@ -168,7 +168,8 @@ static void sweep(struct reflector *r)
 	/* The missing object may be one without a readable name: then nothing counts as deleted. */
 	if (r->intake.has_nameless)
 		return;
-	if (store_sweep(r->config.store, r->config.version->kind, scope_of(r), &missed) != 0)
+	if (store_sweep_named(r->config.store, r->config.version->kind, scope_of(r),
+		    str_from(r->config.name), &missed) != 0)
 		r->config.ops->on_changed(r->config.ctx);
 	resync_listed(&r->resync, missed);
 	if (missed != 0)
@@ -235,7 +236,8 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		return;
 	case REFLECTOR_BIT_MARK:
 		r->intake.has_nameless = false;
-		store_unsee(r->config.store, r->config.version->kind, scope_of(r));
+		store_unsee_named(r->config.store, r->config.version->kind, scope_of(r),
+			str_from(r->config.name));
 		return;
 	case REFLECTOR_BIT_SWEEP:
 		sweep(r);
@@ -418,6 +420,7 @@ struct reflector *reflector_new(const struct reflector_config *config)
 	reflector_fsm_init(&r->fsm, &config->options->limits);
 	intake_init(
 		&r->intake, config->version, config->store, &config->options->ours, on_refused, r);
+	r->intake.is_named = config->name != NULL;
 	ev_init(&r->wait, on_wait);
 	ev_init(&r->silence, on_silence);
 	ev_init(&r->progress, on_no_progress);

@@ -49,6 +49,7 @@ struct reflector_config {
 	struct store *store;
 	const struct kind_version *version;
 	const char *namespace;                   /* kept; NULL: all */
+	const char *name;                        /* kept; of the only object; NULL: all */
 	const struct reflector_options *options; /* kept */
 	struct reflector_traits *traits;         /* kept */
 	const struct reflector_ops *ops;

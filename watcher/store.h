@@ -24,6 +24,7 @@ struct store_object {
 	enum record_kind kind;
 	bool is_seen;   /* in the list that is coming in */
 	bool is_missed; /* not in the list before, nor seen since */
+	bool is_named;  /* watched by its name, see named_secrets.h */
 	/* These belong to the outlet. */
 	struct outlet_change *queued; /* NULL: it is not in the queue */
 	bool is_sent;                 /* the peer knows this object */
@@ -101,6 +102,12 @@ void store_unsee(struct store *store, enum record_kind kind, struct str namespac
  * kept until the next list lacks them, too: a list that is wrong for a moment must cost no traffic. Returns how many were removed. */
 size_t store_sweep(
 	struct store *store, enum record_kind kind, struct str namespace, size_t *ret_missed);
+
+/* The same for one object that is watched by its name, which the two above leave out; without a name they are these. */
+void store_unsee_named(
+	struct store *store, enum record_kind kind, struct str namespace, struct str name);
+size_t store_sweep_named(struct store *store, enum record_kind kind, struct str namespace,
+	struct str name, size_t *ret_missed);
 
 struct store_object *store_first(const struct store *store, enum record_kind kind);
 /* The first one of a namespace, or of all when it is absent; objects of a namespace are adjacent. */

@@ -31,7 +31,7 @@ DIRECTIVES = {
     "client_header_timeout", "large_client_header_buffers", "keepalive", "keepalive_timeout",
     "keepalive_requests", "uninitialized_variable_warn", "server_names_hash_bucket_size", "ssl_protocols", "ssl_prefer_server_ciphers", "ssl_session_cache",
     "ssl_session_timeout", "ssl_buffer_size", "ssl_certificate", "ssl_certificate_key", "ssl_preread", "set_real_ip_from",
-    "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size",
+    "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size", "thread_pool",
 }
 
 

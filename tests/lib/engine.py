@@ -202,9 +202,9 @@ class Engine(Telling):
     def say(self, kind: str, body: Body) -> None:
         self.command("S", pack(kind, body))
 
-    def provider_up(self, capabilities: Body | None = None) -> None:
+    def provider_up(self, capabilities: Body | None = None, version: int = 2) -> None:
         self.provider.connect()
-        self.command("V", pack("hello", provider_hello(capabilities)))
+        self.command("V", pack("hello", {**provider_hello(capabilities), "version_max": version}))
 
     def provider_down(self) -> None:
         self.command("v")

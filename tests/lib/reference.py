@@ -96,6 +96,16 @@ def annotations() -> str:
     return "\n".join(lines) + "\n"
 
 
+def request_annotations() -> str:
+    """Of the sluice dialect: what is done with requests."""
+    lines = ["| annotation | value | meaning | example | when it is wrong |", "| --- | --- | --- | --- | --- |"]
+    scopes = {word: scope for word, scope, _, _ in table("translator/annotations.def", "POLICY")}
+    for _, name, policy, value, meaning, example in table("translator/dialects/sluice.def", "ROUTE_ANNOTATION"):
+        wrong = "left out" if scopes[policy] == "COMFORT" else "no requests" if name.startswith("sluice.io/canary") else "503"
+        lines.append(f"| `{name}` | {cell(value)} | {cell(meaning)} | `{cell(example)}` | {wrong} |")
+    return "\n".join(lines) + "\n"
+
+
 NGINX_VALUES = {
     "BOOL": "`true` or `false`",
     "NUMBER": "whole number",
@@ -223,6 +233,7 @@ MAKERS = {
     "nginx-annotations": nginx_annotations,
     "nginx-snippets": nginx_snippets,
     "policies": policies,
+    "request-annotations": request_annotations,
     "labels": labels,
     "metrics": metrics,
     "reasons": reasons,

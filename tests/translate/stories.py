@@ -322,6 +322,104 @@ def a_change_sends_what_it_changes(line: Line) -> None:
         ("load-balancer", "class/rancher"), ("virtual-host", "class/rancher|h3.org")]
 
 
+def annotated(name: str, host: str = "x.org", **values: str) -> dict:
+    """An Ingress with sluice.io/ annotations; `__` in a name stands for '.', and `_` for '-'."""
+    pairs = {"sluice.io/" + key.replace("__", ".").replace("_", "-"): value for key, value in values.items()}
+    return ingress(name, host, annotations=[{"key": key, "value": pairs[key]} for key in sorted(pairs)])
+
+
+def secret(name: str, text: str) -> dict:
+    return {"kind": "secret", "namespace": "a", "name": name, "uid": f"s-{name}", "entries": [{"key": "auth", "value": text.encode()}]}
+
+
+@story
+def a_change_of_a_policy_sends_that_policy(line: Line) -> None:
+    """However many hosts and paths name it, and whoever shares them."""
+    def many(**values: str) -> dict:
+        one = annotated("many", **values)
+        return {**one, "rules": [{**one["rules"][0], "host": f"h{i}.org"} for i in range(50)]}
+
+    other = ingress("other", "h1.org", "/other", created=11)
+    line.begin([service("web", [80]), other, many(hsts="true")])
+    policy = [("policy", "a/many")]
+    assert line.upsert(many(hsts="true", hsts__max_age="60")) == policy
+    assert line.upsert(many(hsts="true", allow_sources="10.0.0.0/8")) == policy
+    assert line.upsert(many(hsts="true", allow_sources="10.0.0.0/8", request_headers="set X-A: ${client}")) == policy
+    assert line.upsert(many(hsts="true", allow_sources="10.0.0.0/8", request_headers="set X-A: ${client}")) == []
+    assert line.object("policy", "a/many")["ingress"] == "a/many"
+
+
+@story
+def a_policy_comes_before_its_rules_and_goes_after_them(line: Line) -> None:
+    """In which order, and that nothing refers to what is not there, checks the view of the provider."""
+    line.begin([service("web", [80]), secret("staff", "adam:$1$x"), ingress("web")])
+    host = ("virtual-host", "class/rancher|x.org")
+    users, policy = ("users", "a/staff"), ("policy", "a/web")
+    assert line.upsert(annotated("web", basic_auth__secret="staff")) == [policy, users, host]
+    assert line.object(*host)["rules"][0]["policy"] == "a/web"
+    assert line.upsert(annotated("web", hsts="true")) == [policy, users]
+    assert line.object(*users) is None
+    assert line.upsert(ingress("web")) == [policy, host]
+    assert line.object(*policy) is None
+    line.upsert(annotated("web", hsts="true"))
+    line.delete(annotated("web", hsts="true"))
+    assert not [key for key in line.engine.provider.objects if key[0] in ("policy", "virtual-host")]
+
+
+@story
+def a_new_password_sends_the_users(line: Line) -> None:
+    line.begin([service("web", [80]), secret("staff", "adam:$1$x"), secret("others", "zoe:$1$z"),
+                annotated("one", basic_auth__secret="staff"), annotated("two", "y.org", basic_auth__secret="staff")])
+    line.events()
+    assert line.object("users", "a/staff")["users"] == [{"name": "adam", "hash": "$1$x"}]
+    assert line.object("users", "a/others") is None, "nobody names it"
+    assert line.upsert(secret("staff", "adam:$1$y")) == [("users", "a/staff")]
+    assert line.upsert(secret("others", "zoe:$1$y")) == []
+    assert line.upsert(secret("staff", "adam:plain")) == [("users", "a/staff")]
+    assert line.events() == [("ingress", "one", "BasicAuthUnusable"), ("ingress", "two", "BasicAuthUnusable")]
+    line.delete(secret("staff", ""))
+    assert "users" not in line.object("users", "a/staff")
+
+
+@story
+def a_guard_that_cannot_be_read_closes_the_default_backend_too(line: Line) -> None:
+    fallback = {"default_backend": {"service": "web", "port_number": 80}, "rules": []}
+    line.begin([service("web", [80]), {**ingress("web"), **fallback}])
+    assert line.object("load-balancer", "class/rancher")["default_pool"] == "a/web:80"
+    line.upsert({**annotated("web", allow_sources="10.0.0.0/8"), **fallback})
+    assert "default_pool" not in line.object("load-balancer", "class/rancher")
+    assert line.object("virtual-host", "class/rancher|")["rules"][0]["policy"] == "a/web"
+    line.upsert({**annotated("web", allow_sources="everybody"), **fallback})
+    assert line.object("load-balancer", "class/rancher")["default_pool"] == "a/:none"
+
+
+@story
+def a_canary_that_goes_leaves_the_rule_as_it_was(line: Line) -> None:
+    host = "virtual-host", "class/rancher|x.org"
+    line.begin([service("web", [80]), service("next", [80]), ingress("web")])
+    before = line.object(*host)
+    canary = {**annotated("canary", canary="true", canary__weight="10"), "created": 5}
+    canary["rules"] = ingress("canary", service="next")["rules"]
+    assert line.upsert(canary) == [("pool", "a/next:80"), host]
+    assert [pool["weight"] for pool in line.object(*host)["rules"][0]["pools"]] == [90, 10]
+    line.delete(canary)
+    assert line.object(*host) == before
+
+
+@story
+def a_provider_of_version_1_hears_of_none_of_it(line: Line) -> None:
+    records = [service("web", [80]), secret("staff", "adam:$1$x"), annotated("guard", basic_auth__secret="staff"),
+               annotated("comfort", "y.org", hsts="true"), annotated("redirect", "z.org", redirect="/new")]
+    line.engine.provider_up({"grouping": "merged"}, version=1)
+    line.watcher(records)
+    assert {key[0] for key in line.engine.provider.objects} == {"load-balancer", "virtual-host", "pool"}
+    rules = {name: line.object("virtual-host", f"class/rancher|{name}.org")["rules"] for name in "xyz"}
+    assert [rules[name][0]["pool"] for name in "xyz"] == ["a/:none", "a/web:80", "a/:none"]
+    assert all(set(rule[0]) <= {"path", "match", "pool", "ingress"} for rule in rules.values())
+    told = sorted(name for _, name, reason in line.events() if reason == "NotSupported")
+    assert told == ["comfort", "guard", "redirect"]
+
+
 @story
 def what_cannot_be_read_stays(line: Line) -> None:
     web, other, git = ingress("web"), ingress("other"), balancer("git", [22])

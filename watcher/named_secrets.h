@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Secrets that Ingresses name (named_refs.h), each watched by its name as long as somebody names it, with a reflector of its own: no other Secret of that
+ * kind is ever asked for. Those of type kubernetes.io/tls are watched by type anyway, and left out here, so that no object has two sources.
+ */
+#pragma once
+
+#include "watcher/reflector.h"
+
+struct named_secrets;
+
+enum { NAMED_SECRETS_MAX = 512 };
+
+struct named_secrets_config {
+	struct ev_loop *loop;
+	struct api *api;
+	struct store *store;
+	const struct reflector_options *options;
+	struct reflector_traits *traits;
+	void (*on_changed)(void *ctx);
+	/* named_secrets_are_ready() may have become true. */
+	void (*on_ready)(void *ctx);
+	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why);
+	void *ctx;
+};
+
+/* Observes the store. */
+struct named_secrets *named_secrets_new(const struct named_secrets_config *config);
+void named_secrets_free(struct named_secrets *named);
+/* All that are named have been asked for, and answered, if only by a refusal. */
+bool named_secrets_are_ready(const struct named_secrets *named);
+/* Retries at once whatever is waiting to be retried. */
+void named_secrets_hurry(struct named_secrets *named);
