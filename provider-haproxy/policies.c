@@ -350,6 +350,12 @@ static const char *write_route(void *ctx, const struct route *route, struct row_
 	return NULL;
 }
 
+bool policies_stays(enum row_table table, struct str key)
+{
+	return table == ROW_RULE &&
+	       (name_is_one(NAME_ROUTE, key) || str_starts_with(key, STR("draw:")));
+}
+
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)
 {
 	for (size_t i = 0; i + NAME_LEN <= value.len; i++) {
