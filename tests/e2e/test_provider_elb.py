@@ -131,7 +131,7 @@ def test_an_endpoint_that_comes_costs_one_call_and_one_that_goes_another(bench):
         wait_for(lambda: bench.targets() == ["172.31.0.10:8080", f"172.31.0.{new}:8080"], "the new endpoint")  # noqa: B023
         bench.settle()
         assert bench.writes() == ["RegisterTargets", "DeregisterTargets"]
-        assert bench.aws.counts().get("DescribeTargetHealth", 0) == reads
+        assert bench.aws.counts().get("DescribeTargetHealth", 0) <= reads
         bench.aws.forget()
 
 
