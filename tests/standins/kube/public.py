@@ -30,6 +30,7 @@ KINDS = {
     "Namespace": ("namespaces", "v1"),
     "Event": ("events", "v1"),
     "Pod": ("pods", "v1"),
+    "ConfigMap": ("configmaps", "v1"),
 }
 CLUSTER_SCOPED = ("namespaces", "ingressclasses")
 API_VERSIONS = dict(KINDS.values())

@@ -87,6 +87,8 @@ ENDPOINT_SLICES = Resource(
     generation=True,
 )
 SECRETS = _core("secrets", "Secret")
+CONFIG_MAPS = _core("configmaps", "ConfigMap", short=("cm",))
+PODS = _core("pods", "Pod", short=("po",), status=True)
 NAMESPACES = _core("namespaces", "Namespace", namespaced=False, short=("ns",), status=True)
 EVENTS = _core("events", "Event", short=("ev",), create_on_update=True)
 LEASES = Resource(
@@ -101,6 +103,6 @@ ACCESS_REVIEWS = Resource(
 )
 
 RESOURCES = (
-    ENDPOINTS, EVENTS, NAMESPACES, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
+    CONFIG_MAPS, ENDPOINTS, EVENTS, NAMESPACES, PODS, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
 )
 BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
