@@ -19,6 +19,7 @@ struct stream {
 	struct ev_loop *loop;
 	ev_io reader;
 	ev_io writer;
+	ev_io pusher; /* never started: fed when something was appended */
 	int fd;
 	struct stream_limits limits;
 	const struct stream_ops *ops;
@@ -26,15 +27,22 @@ struct stream {
 	struct buf in;
 	struct buf out;
 	bool wants_room; /* the high mark has been exceeded since the last on_room() */
+	bool is_in_room; /* on_room() is running */
 	uint64_t received;
 	uint64_t sent;
 	bool *gone; /* set while a callback runs, which may close the stream */
 };
 
-static void run_on_closed(struct stream *s, int err)
+static void stop(struct stream *s)
 {
 	ev_io_stop(s->loop, &s->reader);
 	ev_io_stop(s->loop, &s->writer);
+	ev_clear_pending(s->loop, &s->pusher);
+}
+
+static void run_on_closed(struct stream *s, int err)
+{
+	stop(s);
 	s->ops->on_closed(s->ctx, s, err);
 }
 
@@ -125,15 +133,27 @@ static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 		bool gone = false;
 		s->wants_room = false;
 		s->gone = &gone;
+		s->is_in_room = true;
 		s->ops->on_room(s->ctx, s);
 		if (gone)
 			return;
 		s->gone = NULL;
+		s->is_in_room = false;
 	}
 	if (buf_len(&s->out) == 0) {
 		buf_shrink(&s->out, KEEP_LEN);
 		ev_io_stop(loop, &s->writer);
+	} else {
+		ev_io_start(loop, &s->writer);
 	}
+}
+
+/* At the end of this turn of the loop: nearly always the socket takes it, and asking the kernel first would cost three more calls. */
+static void on_pushed(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	struct stream *s = watcher->data;
+	if (!ev_is_active(&s->writer))
+		on_writable(loop, &s->writer, EV_WRITE);
 }
 
 struct stream *stream_new(struct ev_loop *loop, int fd, const struct stream_limits *limits,
@@ -150,7 +170,9 @@ struct stream *stream_new(struct ev_loop *loop, int fd, const struct stream_limi
 	buf_init(&s->out, limits->out_max);
 	ev_io_init(&s->reader, on_readable, fd, EV_READ);
 	ev_io_init(&s->writer, on_writable, fd, EV_WRITE);
-	s->reader.data = s->writer.data = s;
+	ev_io_init(&s->pusher, on_pushed, fd, EV_WRITE);
+	ev_set_priority(&s->pusher, EV_MINPRI);
+	s->reader.data = s->writer.data = s->pusher.data = s;
 	ev_io_start(loop, &s->reader);
 	ev_io_start(loop, &s->writer);
 	return s;
@@ -162,8 +184,7 @@ void stream_close(struct stream *s)
 		return;
 	if (s->gone != NULL)
 		*s->gone = true;
-	ev_io_stop(s->loop, &s->reader);
-	ev_io_stop(s->loop, &s->writer);
+	stop(s);
 	close(s->fd);
 	/* Frames may contain private keys. */
 	buf_wipe_fini(&s->in);
@@ -180,7 +201,11 @@ void stream_flush(struct stream *s)
 {
 	if (stream_is_full(s))
 		s->wants_room = true;
-	ev_io_start(s->loop, &s->writer);
+	/* Whoever produces without end must let others have their turn. */
+	if (s->is_in_room)
+		ev_io_start(s->loop, &s->writer);
+	else
+		ev_feed_event(s->loop, &s->pusher, EV_WRITE);
 }
 
 void stream_flush_now(struct stream *s)

@@ -111,10 +111,13 @@ static bool find_policy(struct making *m)
 		return false;
 	m->policy = m->objects->find(m->objects->ctx, LB_POLICY, rule->policy);
 	m->to->policy = m->policy;
-	if (m->policy != NULL)
+	const struct basic_auth *auth = m->policy != NULL ? m->policy->basic_auth : NULL;
+	bool has_users =
+		auth == NULL || m->objects->find(m->objects->ctx, LB_USERS, auth->users) != NULL;
+	if (m->policy != NULL && has_users)
 		return false;
-	struct decision_step *step =
-		making_add_step(m, STEP_POLICY, "the policy does not exist: its rules are closed");
+	struct decision_step *step = making_add_step(m, STEP_POLICY, "%s: its rules are closed",
+		m->policy == NULL ? "the policy does not exist" : "its users do not exist");
 	step->policy = rule->policy;
 	return making_end(m, step, 503);
 }

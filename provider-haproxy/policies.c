@@ -151,9 +151,32 @@ static const char *missing_guard(const struct policy *policy)
 	return policy->basic_auth != NULL ? "passwords" : NULL;
 }
 
+/* HAProxy takes away other names than these (http-restrict-req-hdr-names), so that nobody sends what is told apart from them by one endpoint only. */
+static bool is_kept_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			c != '-')
+			return false;
+	}
+	return true;
+}
+
+static bool are_kept_names(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->request_headers.count; i++) {
+		if (!is_kept_name(policy->request_headers.items[i].name))
+			return false;
+	}
+	return true;
+}
+
 static const char *missing_comfort(const struct policy *policy)
 {
-	return policy->body_max_bytes != 0           ? "the limit of bodies"
+	return !are_kept_names(policy)
+		       ? "headers of requests whose names have more than letters, digits and dashes"
+	       : policy->body_max_bytes != 0         ? "the limit of bodies"
 	       : policy->response_headers.count != 0 ? "changes of the answer's headers"
 	       : policy->timeouts != NULL            ? "timeouts"
 						     : NULL;
@@ -196,18 +219,38 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 
 /* ---- routes ---- */
 
-static struct str weights_text(struct arena *arena, const struct path_rule *rule)
+/* Rows for the numbers from `at` to below `end`: what blocks of them, each as large as can be, begin with. */
+static void add_draws(
+	struct row_draft *draft, struct str key, uint64_t at, uint64_t end, const struct name *pool)
+{
+	struct arena *arena = draft->arena;
+	while (at < end) {
+		unsigned digits = 0;
+		while (digits < 8 && at % (16ULL << 4 * digits) == 0 &&
+			at + (16ULL << 4 * digits) <= end)
+			digits++;
+		struct str number = arena_printf(arena, "%016" PRIX64, at);
+		number.len -= digits;
+		row_draft_add(draft, ROW_RULE,
+			arena_printf(arena, "%.*s%.*s", STR_FMT(key), STR_FMT(number)),
+			arena_str(arena, name_str(pool)));
+		at += 1ULL << 4 * digits;
+	}
+}
+
+static struct str weights_text(struct row_draft *draft, const struct path_rule *rule,
+	const struct name *route, size_t number)
 {
 	uint64_t sum = 0;
-	struct str text = STR("");
+	struct arena *arena = draft->arena;
+	struct str key = arena_printf(arena, "draw:%s:%zu:", route->text, number);
 	for (size_t i = 0; i < rule->pools.count; i++) {
 		struct name pool = name_of(NAME_POOL, rule->pools.items[i].pool);
-		sum += rule->pools.items[i].weight;
-		text = arena_printf(arena, "%.*s|%" PRIu64 "|%s", STR_FMT(text), sum, pool.text);
+		uint64_t end = sum + rule->pools.items[i].weight;
+		add_draws(draft, key, sum, end, &pool);
+		sum = end;
 	}
-	if (sum == 0 || rule->pools.count > POLICIES_POOLS_MAX)
-		return STR_NONE;
-	return arena_printf(arena, "%" PRIu64 "%.*s", sum, STR_FMT(text));
+	return sum != 0 ? arena_printf(arena, "%" PRIu64 "|%zu", sum, number) : STR_NONE;
 }
 
 static bool is_literal(const struct redirect *redirect)
@@ -225,8 +268,10 @@ static struct str redirect_text(struct arena *arena, const struct redirect *redi
 }
 
 /* What the rule leads to. */
-static struct str rule_text(struct arena *arena, const struct route_rule *item)
+static struct str rule_text(struct row_draft *draft, const struct route *route, size_t index)
 {
+	struct arena *arena = draft->arena;
+	const struct route_rule *item = &route->rules[index];
 	const struct path_rule *rule = item->rule;
 	bool has_rest = rule->match == PATH_PREFIX && str_is_empty(rule->regex);
 	const char *policy = item->policy.text[0] != 0 ? item->policy.text : "none";
@@ -239,7 +284,7 @@ static struct str rule_text(struct arena *arena, const struct route_rule *item)
 		text = arena_str(arena, name_str(&item->pool));
 	} else if (rule->pools.count != 0) {
 		letter = 'w';
-		text = weights_text(arena, rule);
+		text = weights_text(draft, rule, &route->name, index);
 	} else if (rule->redirect != NULL) {
 		letter = is_literal(rule->redirect) ? 'r' : 'l';
 		text = redirect_text(arena, rule->redirect);
@@ -276,15 +321,16 @@ static struct str conditions_text(
 		STR_FMT(path), rest.len != 0 ? "&" : "", STR_FMT(rest));
 }
 
-static struct str route_text(struct arena *arena, const struct route *route)
+static struct str route_text(struct row_draft *draft, const struct route *route)
 {
+	struct arena *arena = draft->arena;
 	if (route->count == 1 && !depends(&route->rules[0]))
-		return rule_text(arena, &route->rules[0]);
+		return rule_text(draft, route, 0);
 	struct str text = STR("none|c");
 	for (size_t i = 0; i < route->count && text.len <= POLICIES_TEXT_LEN_MAX; i++) {
 		const struct route_rule *item = &route->rules[i];
 		struct str conditions = conditions_text(arena, item, route->is_decoded);
-		struct str way = policies_encode(arena, rule_text(arena, item));
+		struct str way = policies_encode(arena, rule_text(draft, route, i));
 		text = arena_printf(
 			arena, "%.*s|%.*s|%.*s", STR_FMT(text), STR_FMT(conditions), STR_FMT(way));
 	}
@@ -293,19 +339,22 @@ static struct str route_text(struct arena *arena, const struct route *route)
 
 static const char *write_route(void *ctx, const struct route *route, struct row_draft *draft)
 {
-	struct str text = route_text(draft->arena, route);
-	if (text.len > POLICIES_TEXT_LEN_MAX)
+	size_t count = draft->count;
+	struct str text = route_text(draft, route);
+	if (text.len > POLICIES_TEXT_LEN_MAX) {
+		draft->count = count;
 		return "what it says is too long for HAProxy";
+	}
 	row_draft_add(draft, ROW_RULE, arena_str(draft->arena, name_str(&route->name)), text);
 	return NULL;
 }
 
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)
 {
-	for (size_t i = 1; i + NAME_LEN <= value.len; i++) {
+	for (size_t i = 0; i + NAME_LEN <= value.len; i++) {
 		struct str name = {value.p + i, NAME_LEN};
-		/* Behind a bar, which is encoded where it is in a way of several. */
-		bool is_field = value.p[i - 1] == '|' || value.p[i - 1] == 'C';
+		/* Alone, or behind a bar, which is encoded where it is in a way of several. */
+		bool is_field = i == 0 || value.p[i - 1] == '|' || value.p[i - 1] == 'C';
 		if (is_field && name_is_one(NAME_POOL, name) && holds(ctx, name))
 			return true;
 	}

@@ -10,11 +10,12 @@
  *   deny:<policy>:<4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
  *   allow:<policy>:<4 or 6><digits> 1, likewise for those that are let in
  *   exempt:<policy>:...            1, likewise for those that are not counted
+ *   draw:<route>:<number>:<digits> a pool, for the numbers below SUM that begin so, as 16 hexadecimal digits
  *
  * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
  *
  *   POLICY|p|SKIP|POOL
- *   POLICY|w|SKIP|SUM|BOUND|POOL|BOUND|POOL...    one of them by weight; BOUND is the sum of the weights up to that pool
+ *   POLICY|w|SKIP|SUM|NUMBER                      one of several by weight
  *   POLICY|r|SKIP|STATUS|LOCATION                 a redirect
  *   POLICY|l|SKIP|STATUS|PIECES                   likewise, to what is made of pieces
  *   POLICY|a|SKIP|STATUS|TEXT                     an answer
@@ -29,11 +30,6 @@
 #pragma once
 
 #include "provider-proxy/route_writer.h"
-
-enum {
-	POLICIES_BOUND_FIELD = 5, /* the first one, counted from 1 */
-	POLICIES_POOLS_MAX = 16,  /* as in the protocol: each is a rule in every frontend */
-};
 
 extern const struct route_writer policies_writer;
 

@@ -2,7 +2,6 @@
 /* The blocks and values of haproxy.cfg.tmpl. */
 #include "common/must.h"
 #include "provider-haproxy/haproxy_cfg.tmpl.h"
-#include "provider-haproxy/policies.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/render.h"
 #include "provider-proxy/probe.h"
@@ -24,7 +23,6 @@ struct view {
 	struct port_label label; /* of `port` */
 	const struct check_ip *bind;
 	size_t range_line;
-	unsigned draw; /* index of a weighted pool */
 	const struct check_cidr *range;
 	struct template_text text; /* of the last value */
 };
@@ -51,11 +49,6 @@ static struct str value(void *ctx, unsigned name)
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
-	case HAPROXY_CFG_VALUE_DRAW_BOUND:
-		return template_printf(&view->text, "%u", POLICIES_BOUND_FIELD + 2 * view->draw);
-	case HAPROXY_CFG_VALUE_DRAW_POOL:
-		return template_printf(
-			&view->text, "%u", POLICIES_BOUND_FIELD + 1 + 2 * view->draw);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
 		return template_printf(&view->text, "%u", input->hard_stop_after_s);
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
@@ -131,12 +124,6 @@ static bool next_range_line(struct view *view, size_t index)
 	return index * RANGES_PER_LINE < port_of(view)->range_count;
 }
 
-static bool next_draw(struct view *view, size_t index)
-{
-	view->draw = (unsigned)index;
-	return index < POLICIES_POOLS_MAX;
-}
-
 /* Whether TLS is terminated at the port itself. */
 static bool is_opened(const struct port *port)
 {
@@ -193,7 +180,6 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_BIND:
-	case HAPROXY_CFG_BLOCK_DRAW:
 	case HAPROXY_CFG_BLOCK_FRONTEND:
 	case HAPROXY_CFG_BLOCK_RANGE:
 	case HAPROXY_CFG_BLOCK_RANGE_LINE:
@@ -208,8 +194,6 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_BIND:
 		return next_bind(view, index);
-	case HAPROXY_CFG_BLOCK_DRAW:
-		return next_draw(view, index);
 	case HAPROXY_CFG_BLOCK_FRONTEND:
 		return next_frontend(view, index);
 	case HAPROXY_CFG_BLOCK_RANGE:

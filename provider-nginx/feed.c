@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/feed.h"
 
-#include "common/backoff.h"
 #include "common/xalloc.h"
-#include "common/files.h"
 #include "provider-nginx/control.h"
 #include "provider-nginx/feed_order.h"
-#include "provider-nginx/journal.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/state_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 enum feed_state { FEED_DOWN, FEED_ASKING, FEED_IDLE, FEED_SENDING, FEED_RETRY, FEED_FULL };
@@ -22,14 +19,13 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 
 struct feed {
 	struct feed_order order;
-	struct journal *journal;
+	struct state_file *file;
+	struct journal *journal; /* of the file */
 	struct control *control;
 	const struct feed_ops *ops;
 	void *ctx;
 	struct ev_loop *loop;
-	ev_timer again;      /* after a failed request */
-	ev_timer disk_again; /* after a failed write */
-	struct backoff disk_backoff;
+	ev_timer again; /* after a failed request */
 	enum feed_state state;
 	uint64_t serial; /* of nginx's state */
 	uint64_t full_generation;
@@ -42,80 +38,20 @@ struct feed {
 	uint64_t written;  /* change_count() when that was written to the file */
 	bool wants_ask;
 	char *trouble;
-	char *disk_trouble;
 };
 
 static void work(struct feed *feed);
 
-static void set_text(struct feed *feed, char **text, const char *words)
+static void set_trouble(struct feed *feed, const char *words)
 {
-	bool is_same =
-		(*text == NULL) == (words == NULL) && (words == NULL || strcmp(*text, words) == 0);
+	bool is_same = (feed->trouble == NULL) == (words == NULL) &&
+		       (words == NULL || strcmp(feed->trouble, words) == 0);
 	if (is_same)
 		return;
 	char *copy = words != NULL ? xstrdup(words) : NULL;
-	free(*text);
-	*text = copy;
+	free(feed->trouble);
+	feed->trouble = copy;
 	feed->ops->on_change(feed->ctx);
-}
-
-/* ---- the state file ---- */
-
-static void tell_disk(struct feed *feed, int err)
-{
-	if (err == 0) {
-		if (feed->disk_trouble != NULL)
-			log_event(&EV_STATE_STORED);
-		backoff_succeeded(&feed->disk_backoff);
-		ev_timer_stop(feed->loop, &feed->disk_again);
-		set_text(feed, &feed->disk_trouble, NULL);
-		return;
-	}
-	if (feed->disk_trouble == NULL)
-		log_event(&EV_STATE_UNSTORED, LOG_STR("reason", files_problem(err)));
-	if (!ev_is_active(&feed->disk_again)) {
-		ev_timer_set(&feed->disk_again, backoff_next(&feed->disk_backoff), 0.);
-		ev_timer_start(feed->loop, &feed->disk_again);
-	}
-	set_text(feed, &feed->disk_trouble, files_problem(err));
-}
-
-static int write_pieces(struct feed *feed, uint64_t serial)
-{
-	struct buf piece;
-	struct row *position = NULL;
-	unsigned stage = 0;
-	unsigned flags = BATCH_FIRST;
-	int err = 0;
-	buf_init(&piece, BATCH_LEN_MAX);
-	while (err == 0 && (flags & BATCH_LAST) == 0) {
-		batch_begin(&piece);
-		/* The last piece is empty, so that none needs to look ahead. */
-		if (!feed_order_fill_whole(&feed->order, &piece, &position, &stage))
-			flags |= BATCH_LAST;
-		struct batch_head head = {.flags = flags, .base = serial, .serial = serial};
-		batch_end(&piece, &head);
-		err = journal_rewrite_add(feed->journal, buf_str(&piece));
-		flags &= ~(unsigned)BATCH_FIRST;
-	}
-	buf_wipe_fini(&piece);
-	return err;
-}
-
-/* The file gets what is wanted, as the state `serial`. */
-static void rewrite(struct feed *feed, uint64_t serial)
-{
-	int err = journal_rewrite_begin(feed->journal);
-	if (err == 0)
-		err = write_pieces(feed, serial);
-	if (err == 0)
-		err = journal_rewrite_end(feed->journal, serial);
-	tell_disk(feed, err);
-}
-
-static void on_disk_again(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	work(watcher->data);
 }
 
 /* ---- batches ---- */
@@ -168,7 +104,7 @@ static void begin_whole(struct feed *feed, uint64_t their_serial)
 	feed->head = (struct batch_head){.serial = 0};
 	log_event(&EV_STATE_SENT_WHOLE);
 	/* One more than all pieces but the last have: a partial state must never be taken for the file's. */
-	rewrite(feed, feed->serial + 1);
+	state_file_rewrite(feed->file, feed->serial + 1);
 	feed->written = change_count(feed);
 }
 
@@ -222,14 +158,9 @@ static void send_change(struct feed *feed)
 		drop_batch(feed);
 		return;
 	}
-	int err = 0;
 	feed->head = (struct batch_head){.base = feed->serial, .serial = feed->serial + 1};
 	batch_end(&feed->batch, &feed->head);
-	/* If the file is behind, or belongs to another state, it is rewritten as a whole later. */
-	if (journal_serial(feed->journal) == feed->serial && !journal_is_behind(feed->journal))
-		err = journal_append(feed->journal, buf_str(&feed->batch), feed->head.serial);
-	if (err != 0 && err != -EBADF)
-		tell_disk(feed, err);
+	state_file_append(feed->file, buf_str(&feed->batch), &feed->head);
 	send_batch(feed);
 }
 
@@ -248,7 +179,7 @@ static void retry(struct feed *feed, const char *problem)
 		problem);
 	if (feed->trouble == NULL)
 		log_event(&EV_CONTROL_LOST, LOG_STR("reason", problem));
-	set_text(feed, &feed->trouble, words);
+	set_trouble(feed, words);
 	if (feed->failures % LOST_FAILURES == 0)
 		feed->ops->on_lost(feed->ctx);
 }
@@ -258,7 +189,7 @@ static void note_answer(struct feed *feed)
 	if (feed->failures >= QUIET_FAILURES)
 		log_event(&EV_CONTROL_BACK);
 	feed->failures = 0;
-	set_text(feed, &feed->trouble, NULL);
+	set_trouble(feed, NULL);
 }
 
 static void on_sent(void *ctx, const struct control_answer *answer)
@@ -271,13 +202,17 @@ static void on_sent(void *ctx, const struct control_answer *answer)
 	}
 	note_answer(feed);
 	feed->state = FEED_IDLE;
-	if (answer->status == 200) {
+	/* Another state than the batch's base is its own when its first answer was lost, and it was sent once more. */
+	bool is_taken = answer->status == 200 ||
+			(answer->status == 409 && answer->serial == feed->head.serial &&
+				answer->serial != feed->head.base);
+	if (is_taken) {
 		settle_batch(feed);
 	} else if (answer->status == 507) {
 		log_event(&EV_DICTIONARY_FULL, LOG_INT("bytes", answer->capacity));
 		feed->state = FEED_FULL;
 		feed->full_generation = answer->generation;
-		set_text(feed, &feed->trouble,
+		set_trouble(feed,
 			"the memory that nginx keeps routes in is full; it is being enlarged");
 		feed->ops->on_full(feed->ctx);
 		return;
@@ -351,10 +286,8 @@ static void work(struct feed *feed)
 	else if (feed->state == FEED_IDLE && dirty_count(feed) != 0)
 		send_change(feed);
 	/* Not before: rows that wait to be removed would be missing in the file if they came to be wanted again. */
-	if (feed_is_settled(feed) && feed->serial != 0 && !ev_is_active(&feed->disk_again) &&
-		(journal_serial(feed->journal) != feed->serial ||
-			journal_wants_rewrite(feed->journal)))
-		rewrite(feed, feed->serial);
+	if (feed_is_settled(feed) && feed->serial != 0)
+		state_file_settle(feed->file, feed->serial);
 	if (feed_is_settled(feed))
 		feed->ops->on_change(feed->ctx);
 }
@@ -404,7 +337,7 @@ void feed_prepare(struct feed *feed)
 		return;
 	uint64_t serial = journal_serial(feed->journal) + 1;
 	drop_batch(feed);
-	rewrite(feed, serial);
+	state_file_rewrite(feed->file, serial);
 	if (journal_is_behind(feed->journal))
 		return;
 	mark_all_sent(feed->order.routes);
@@ -441,7 +374,7 @@ const char *feed_trouble(const struct feed *feed)
 
 const char *feed_disk_trouble(const struct feed *feed)
 {
-	return feed->disk_trouble;
+	return state_file_trouble(feed->file);
 }
 
 uint64_t feed_size(const struct feed *feed)
@@ -464,6 +397,19 @@ const char *feed_load(struct feed *feed)
 	return journal_problem(feed->journal);
 }
 
+static void on_file_change(void *ctx)
+{
+	struct feed *feed = ctx;
+	feed->ops->on_change(feed->ctx);
+}
+
+static void on_file_again(void *ctx)
+{
+	work(ctx);
+}
+
+static const struct state_file_ops state_file_ops = {on_file_change, on_file_again};
+
 struct feed *feed_new(const struct feed_config *config)
 {
 	struct feed *feed = xcalloc(1, sizeof(*feed));
@@ -473,14 +419,14 @@ struct feed *feed_new(const struct feed_config *config)
 	feed->order.routes = config->routes;
 	feed->order.objects = config->objects;
 	feed->order.scratch = &feed->scratch;
-	feed->journal = journal_new(config->state_file);
+	feed->file = state_file_new(
+		config->loop, config->state_file, &feed->order, &state_file_ops, feed);
+	feed->journal = state_file_journal(feed->file);
 	feed->control = control_new(config->loop, config->socket_path);
 	buf_init(&feed->batch, BATCH_LEN_MAX);
 	buf_init(&feed->scratch, BATCH_LEN_MAX);
-	backoff_init(&feed->disk_backoff, 0.5, 10);
 	ev_init(&feed->again, on_again);
-	ev_init(&feed->disk_again, on_disk_again);
-	feed->again.data = feed->disk_again.data = feed;
+	feed->again.data = feed;
 	return feed;
 }
 
@@ -489,12 +435,10 @@ void feed_free(struct feed *feed)
 	if (feed == NULL)
 		return;
 	ev_timer_stop(feed->loop, &feed->again);
-	ev_timer_stop(feed->loop, &feed->disk_again);
 	control_free(feed->control);
-	journal_free(feed->journal);
+	state_file_free(feed->file);
 	buf_wipe_fini(&feed->batch);
 	buf_wipe_fini(&feed->scratch);
 	free(feed->trouble);
-	free(feed->disk_trouble);
 	free(feed);
 }

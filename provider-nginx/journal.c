@@ -22,7 +22,10 @@ struct journal {
 	uint64_t new_size;
 	uint64_t whole_size; /* size of the file when it was last rewritten */
 	uint64_t serial;
+	dev_t device; /* of the file, by which a removed or replaced one is known */
+	ino_t inode;
 	bool is_behind;
+	bool is_unsynced;
 	const char *problem;
 };
 
@@ -50,6 +53,7 @@ void journal_free(struct journal *journal)
 	if (journal == NULL)
 		return;
 	drop_new(journal);
+	(void)journal_sync(journal);
 	if (journal->fd >= 0)
 		close(journal->fd);
 	free(journal->path);
@@ -117,6 +121,8 @@ int journal_read(
 		close(fd);
 		return -err;
 	}
+	journal->device = status.st_dev;
+	journal->inode = status.st_ino;
 	size_t size = (size_t)status.st_size;
 	void *text = size != 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (text == MAP_FAILED) {
@@ -162,26 +168,11 @@ static int write_all(int fd, struct str text)
 	return 0;
 }
 
-/* Nobody would read what is appended to a removed file. */
-static bool is_there(const struct journal *journal)
-{
-	struct stat named;
-	struct stat ours;
-	return stat(journal->path, &named) == 0 && fstat(journal->fd, &ours) == 0 &&
-	       named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
-}
-
 int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 {
 	if (journal->fd < 0 || journal->is_behind)
 		return -EBADF;
-	if (!is_there(journal)) {
-		journal->is_behind = true;
-		return -ENOENT;
-	}
 	int err = write_all(journal->fd, batch);
-	if (err == 0 && fdatasync(journal->fd) != 0)
-		err = -errno;
 	if (err != 0) {
 		/* If this fails too, nginx stops reading at the incomplete batch, and so do we. */
 		if (ftruncate(journal->fd, (off_t)journal->size) != 0) {
@@ -191,9 +182,30 @@ int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 		journal->is_behind = true;
 		return err;
 	}
+	journal->is_unsynced = true;
 	journal->size += batch.len;
 	journal->serial = serial;
 	return 0;
+}
+
+int journal_sync(struct journal *journal)
+{
+	if (!journal->is_unsynced || journal->fd < 0)
+		return 0;
+	journal->is_unsynced = false;
+	if (fdatasync(journal->fd) == 0)
+		return 0;
+	/* What of it has reached the disk is unknown, and asking again would not tell. */
+	journal->is_behind = true;
+	return -errno;
+}
+
+/* Nobody would read what is appended to a removed file. */
+static bool is_there(const struct journal *journal)
+{
+	struct stat named;
+	return stat(journal->path, &named) == 0 && named.st_ino == journal->inode &&
+	       named.st_dev == journal->device;
 }
 
 bool journal_wants_rewrite(const struct journal *journal)
@@ -251,10 +263,15 @@ static int sync_folder(const char *path)
 
 int journal_rewrite_end(struct journal *journal, uint64_t serial)
 {
-	if (fsync(journal->new_fd) != 0 || rename(journal->new_path, journal->path) != 0)
+	struct stat status;
+	if (fsync(journal->new_fd) != 0 || fstat(journal->new_fd, &status) != 0 ||
+		rename(journal->new_path, journal->path) != 0)
 		return fail_new(journal, -errno);
 	if (journal->fd >= 0)
 		close(journal->fd);
+	journal->device = status.st_dev;
+	journal->inode = status.st_ino;
+	journal->is_unsynced = false;
 	journal->fd = journal->new_fd;
 	journal->new_fd = -1;
 	journal->size = journal->new_size;

@@ -8,6 +8,7 @@
 #include "provider-proxy/metrics.h"
 #include "provider-proxy/supervisor.h"
 #include "provider-proxy/usable.h"
+#include "provider-proxy/verdict.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -26,9 +27,8 @@ struct local {
 	struct unserved *unserved;
 	struct usable *usable;
 	struct ports *next_unserved; /* fewer, once what is wanted is in force; NULL: the same */
-	enum lb_state state;
+	struct verdict verdict;
 	char *supervisor;
-	char *message;
 	char *missing;
 	mode_t folder_mode;
 	bool has_new_folder;
@@ -63,9 +63,7 @@ static void tell_all(void *ctx)
 
 static void set_state(struct local *local, enum lb_state state, const char *message)
 {
-	free(local->message);
-	local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
-	local->state = state;
+	verdict_set(&local->verdict, state, message);
 	if (state != LB_STATE_PENDING && !local->has_settled &&
 		state_is_complete(local_state(local))) {
 		local->has_settled = true;
@@ -217,11 +215,13 @@ static bool fill_status(
 {
 	struct local *local = ctx;
 	struct load_balancer value;
+	if (verdict_is_held(&local->verdict))
+		return false;
 	provider_decode(local->provider, load_balancer, arena, &value);
-	status->state = local->state;
-	status->message = str_from(local->message);
+	status->state = local->verdict.state;
+	status->message = str_from(local->verdict.message);
 	if (value.absent || value.keep)
-		return local->state == LB_STATE_APPLIED;
+		return status->state == LB_STATE_APPLIED;
 	report_unserved(local, &value, arena, status);
 	status->addresses.count =
 		has_own_addresses(&value)
@@ -344,7 +344,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->folder_mode = config->folder_mode;
 	local->ops = config->ops;
 	local->ctx = config->ctx;
-	local->state = LB_STATE_PENDING;
+	verdict_init(&local->verdict, daemon_loop(config->daemon), tell_all, local);
 	local->publish =
 		publish_new(&options->publish_addresses, &options->bind_addresses, ret_problem);
 	if (local->publish == NULL) {
@@ -400,7 +400,7 @@ void local_free(struct local *local)
 	publish_free(local->publish);
 	usable_free(local->usable);
 	free(local->supervisor);
-	free(local->message);
+	verdict_fini(&local->verdict);
 	free(local->missing);
 	free(local);
 }

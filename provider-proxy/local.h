@@ -103,7 +103,7 @@ void local_be_taken(struct local *local, const char *by);
 
 /* All that was committed is in force, in the proxy and on disk. */
 void local_applied(struct local *local);
-/* Not yet, and why: NULL for no particular reason. */
+/* Not yet, and why: NULL for no particular reason, and then it is told only if it lasts (verdict.h). */
 void local_pending(struct local *local, const char *why);
 /* It cannot be done now, and will be retried. The texts of both functions are copied and become the status message. */
 void local_failed(struct local *local, const char *why);

@@ -17,7 +17,7 @@ from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
 from lib.wait import wait_for
 from proxies import Bench, PATIENCE_S
-from report import budget, percentile, pss_mb
+from report import budget, figure, percentile, pss_mb
 
 SMALL = 100
 LONG = 50_000
@@ -106,9 +106,9 @@ class Cost:
     def end_idle(self) -> None:
         self.idle_share = (used_ns(self.pids()) - self.before) / (time.monotonic() - self.since)
 
-    def each_us(self) -> float:
+    def each_us(self, changes: int) -> float:
         used = used_ns(self.pids()) - self.before - self.idle_share * (time.monotonic() - self.since)
-        return used / CHANGES / 1000
+        return used / changes / 1000
 
 
 def pace(turns: int, rate: float) -> Iterator[int]:
@@ -119,26 +119,29 @@ def pace(turns: int, rate: float) -> Iterator[int]:
         yield turn
 
 
-def costs(sizes: list[Sized], pids: Callable[[Sized], list[int]], change: Callable[[Sized, int], None]) -> list[float]:
+def costs(sizes: list[Sized], pids: Callable[[Sized], list[int]], change: Callable[[Sized, int], None], changes: int = CHANGES) -> list[float]:
     """What the same changes cost at each size; each change is made at all sizes in turn."""
     meters = [Cost(lambda size=size: pids(size)) for size in sizes]
     time.sleep(IDLE_S)
     for meter in meters:
         meter.end_idle()
         meter.begin()
-    for turn in pace(CHANGES, RATE):
+    for turn in pace(changes, RATE):
         for size in sizes:
             change(size, turn)
     for size in sizes:
         size.wait_applied()
-    return [meter.each_us() for meter in meters]
+    return [meter.each_us(changes) for meter in meters]
 
 
 def measure_sizes(name: str, count: int) -> None:
     with Sized(name, SMALL) as small, Sized(name, count) as large:
         budget(f"{name}: memory of an Ingress with 2 endpoints, at {count:,}", large.kb_each, KB_OF_INGRESS[name], " kB",
                f"{large.kb_first / 1024:.1f} MB with one Ingress")
-        few, many = costs([small, large], Sized.pids, Sized.change_path)
+        few, many = costs([small, large], Sized.pids, Sized.change_path, SMALL)
+        figure(f"{name}: CPU of the proxy for the first path of a host beside /, {count:,} routes against {SMALL}", many / few, "x",
+               f"{many:.0f} µs, {few:.0f} µs")
+        few, many = costs([small, large], Sized.pids, lambda size, turn: size.change_path(SMALL + turn))
         budget(f"{name}: CPU of the proxy for a path change, {count:,} routes against {SMALL}", many / few, 1.3, "x", f"{many:.0f} µs, {few:.0f} µs")
         few, many = costs([small, large], lambda size: [size.proxy.provider.pid], Sized.change_endpoint)
         budget(f"{name}: CPU of the provider for an endpoint change, {count:,} Ingresses against {SMALL}", many / few, 1.3, "x", f"{many:.0f} µs, {few:.0f} µs")

@@ -27,7 +27,8 @@ ROUNDS = 9
 CONNECTIONS = 32
 RATE = 1000  # requests a second to each, which a slow machine can do
 SECONDS = 2
-WARM_SECONDS = 5  # of requests that do not count, in which connections to all endpoints are made
+WARM_SECONDS, WARM_RATE = 5, 3000  # at least so long, and so many a second, of requests that do not count
+WARM_TURNS = 12  # of all hosts: each of two workers makes connections of its own, and only chance decides which of them gets a request
 ENDPOINT_PORT = 8080
 LIMIT, LIMIT_TURN = 1.15, 1.25
 
@@ -87,9 +88,10 @@ def endpoints(ips: list[str]) -> Iterable[None]:
 class Asked:
     """Requests under way to a proxy, and the processor time that it uses for them."""
 
-    def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]]):
+    def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]],
+                 rate: int = RATE):
         self._pids, self._before = pids, used_ns(pids())
-        self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(RATE), str(seconds)],
+        self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(rate), str(seconds)],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._load.stdin.write("\n".join(hosts))
         self._load.stdin.close()
@@ -113,10 +115,10 @@ def own_pids(proxy: LocalProxy, bare: Bare) -> list[int]:
 
 def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str) -> tuple[float, str]:
     """Our cost divided by the bare proxy's: the median of the rounds."""
-    def ours(seconds: float) -> Asked:
-        return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare))
+    def ours(seconds: float, rate: int = RATE) -> Asked:
+        return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare), rate)
 
-    ours(WARM_SECONDS).cost_us()
+    ours(max(WARM_SECONDS, WARM_TURNS * len(hosts) / WARM_RATE), WARM_RATE).cost_us()
     rounds = []
     for _ in range(ROUNDS):
         pair = ours(SECONDS), Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids)

@@ -380,7 +380,7 @@ class Bench:
                 pass
         self.kill()
         for name in ("sluice-proxy", "haproxy", "nginx"):
-            processes.kill(processes.marked(self.folder, name))
+            processes.end(self.folder, name)
         self.unlisten()
         for backend in self.backends.values():
             backend.stop()

@@ -466,3 +466,34 @@ def test_a_folder_without_manifests_is_named(tmp_path):
     (tmp_path / "a.yaml").symlink_to(tmp_path / "nothing")
     ran = sluicectl("lint", "--filename", tmp_path)
     assert ran.returncode != 0 and f"{tmp_path}/a.yaml: No such file" in ran.stderr, ran
+
+
+OF_NGINX = """apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  annotations:
+    nginx.ingress.kubernetes.io/affinity: cookie
+    nginx.ingress.kubernetes.io/auth-keepalive: "2"
+    nginx.ingress.kubernetes.io/auth-url: http://auth.example
+    nginx.ingress.kubernetes.io/configuration-snippet: 'more_set_headers "X-A: a";'
+    nginx.ingress.kubernetes.io/cors-max-age: "60"
+    nginx.ingress.kubernetes.io/rewrite-targt: /
+spec:
+  ingressClassName: nginx
+  rules: [{host: web.test}]
+"""
+
+
+def test_what_differs_of_ingress_nginx_is_named():
+    """With its difference as a note, or as a warning if it is not heeded; what does the same is not."""
+    done = sluicectl("lint", "-f", "-", "-o", "json", "--with", "ingress-nginx=true", text=OF_NGINX)
+    found = {re.search(r"\[nginx[^]/]*/([a-z-]+)\]", one["message"])[1]: (one["type"], one["reason"]) for one in json.loads(done.stdout)
+             if "[nginx" in one["message"]}
+    assert found == {"affinity": ("Normal", "AnnotationDiffers"), "auth-keepalive": ("Normal", "AnnotationNotNeeded"),
+                     "auth-url": ("Warning", "NotSupported"), "configuration-snippet": ("Warning", "SnippetRefused"),
+                     "rewrite-targt": ("Warning", "UnknownAnnotation")}
+    assert "for more_set_headers write sluice.io/response-headers" in done.stdout
+    # Others are not read by that dialect, so nothing is said of their annotations.
+    done = sluicectl("lint", "-f", "-", "-o", "json", text=OF_NGINX)
+    assert [one["reason"] for one in json.loads(done.stdout)] == ["ClassNotOurs"]

@@ -8,6 +8,7 @@
 #include "common/must.h"
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/disk.h"
+#include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/quote.h"
 
@@ -381,7 +382,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 				    .local.state_dir = (char *)(uintptr_t)WORLD_STATE_DIR,
 			    }};
 	bool goes_on = true;
-	world_init(&world, data, len, ROUTES_DIRECT);
+	world_init(&world, data, len, ROUTES_DIRECT, &policies_writer);
 	loop = loop != NULL ? loop : ev_loop_new(EVFLAG_AUTO);
 	side.engine =
 		(struct engine){.config = &side.config, .local = world_local(&world), .loop = loop};

@@ -452,7 +452,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	struct world world;
 	struct side side;
 	bool goes_on = !forms->is_learning;
-	world_init(&world, data, len, ROUTES_BY_HOST);
+	world_init(&world, data, len, ROUTES_BY_HOST, NULL);
 	side.objects = objects_new(world.notices, NULL, true);
 	side.wanted = wanted_new(&(struct wanted_parts){
 		.state = world.state,

@@ -123,11 +123,13 @@ static bool is_tcp_key(struct str key)
 /* As the table in provider-proxy/routes.h has them. */
 static char value_of_key(enum row_table table, struct str key)
 {
-	if (take_name(&key, NAME_HOST)) {
+	bool is_decoded = take_name(&key, NAME_DECODED_PATHS);
+	if (is_decoded || take_name(&key, NAME_HOST)) {
 		/* A prefix ends in a slash that its path need not have had. */
 		bool is_prefix = table == ROW_PREFIX && str_ends_with(key, STR("/"));
 		key.len -= is_prefix && key.len > 1;
-		return check_path(key) ? NAME_POOL : 0;
+		bool is_path = is_decoded ? check_encoded_path(key) : check_path(key);
+		return is_path ? NAME_POOL : 0;
 	}
 	if (table == ROW_PREFIX)
 		return 0;
@@ -140,8 +142,34 @@ static char value_of_key(enum row_table table, struct str key)
 	if (take(&key, STR("default:")))
 		return name_is_one(NAME_LOAD_BALANCER, key) ? NAME_POOL : 0;
 	if (take(&key, STR("plain:")))
-		return name_is_one(NAME_HOST, key) ? NAME_HOST : 0;
+		return name_is_one(NAME_HOST, key) || name_is_one(NAME_DECODED_HOST, key)
+			       ? NAME_HOST
+			       : 0;
 	return 0;
+}
+
+/* As provider-haproxy/policies.h has them: fields and lists of texts that are percent-encoded. */
+static bool is_rule(struct str key, struct str value)
+{
+	static const char *const lists[] = {"cors:", "deny:", "allow:", "exempt:"};
+	for (size_t i = 0; i < value.len; i++) {
+		bool is_word = (value.p[i] >= 'a' && value.p[i] <= 'z') ||
+			       (value.p[i] >= 'A' && value.p[i] <= 'Z') ||
+			       (value.p[i] >= '0' && value.p[i] <= '9');
+		if (!is_word && strchr("-._~/:?=,*@()|%&;!", value.p[i]) == NULL)
+			return false;
+	}
+	if (name_is_one(NAME_ROUTE, key) || name_is_one(NAME_POLICY, key))
+		return value.len < 13 * 1024;
+	if (take(&key, STR("draw:")))
+		return take_name(&key, NAME_ROUTE) && name_is_one(NAME_POOL, value);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct str rest = key;
+		if (take(&rest, str_from(lists[i])))
+			return take_name(&rest, NAME_POLICY) && take(&rest, STR(":")) &&
+			       str_eq_c(value, "1");
+	}
+	return false;
 }
 
 static void check_row(const struct row *row, bool has_slots)
@@ -152,15 +180,22 @@ static void check_row(const struct row *row, bool has_slots)
 		must(key.p[i] > ' ' && key.p[i] < 0x7f);
 	if (value.p == NULL)
 		return;
+	if (row_table(row) == ROW_RULE) {
+		must(is_rule(key, value));
+		return;
+	}
 	if (has_slots && row_table(row) == ROW_POOL) {
 		must(name_is_one(NAME_POOL, key) && value.len == 7 && value.p[0] == 's' &&
 			digits_at(value, 1) == 6);
 		return;
 	}
 	char letter = value_of_key(row_table(row), key);
-	bool is_direct =
-		has_slots && str_starts_with(key, STR("host:")) && name_is_one(NAME_POOL, value);
-	must(letter != 0 && (name_is_one(letter, value) || is_direct));
+	bool is_direct = has_slots && str_starts_with(key, STR("host:")) &&
+			 (name_is_one(NAME_POOL, value) || name_is_one(NAME_ROUTE, value));
+	/* What has more than a pool is a route, and a host may have decoded paths. */
+	bool is_other = (letter == NAME_POOL && name_is_one(NAME_ROUTE, value)) ||
+			(letter == NAME_HOST && name_is_one(NAME_DECODED_HOST, value));
+	must(letter != 0 && (name_is_one(letter, value) || is_direct || is_other));
 }
 
 void forms_check_rows(struct world *world, bool has_slots)

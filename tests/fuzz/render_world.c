@@ -105,7 +105,8 @@ struct str world_keep(struct world *world, struct str text)
 	return text;
 }
 
-void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form)
+void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form,
+	const struct route_writer *writer)
 {
 	static const struct state_config config = {0};
 	log_set_sink(ignore_line, NULL);
@@ -113,10 +114,11 @@ void world_init(struct world *world, const uint8_t *data, size_t len, enum route
 		.state = state_new(&config),
 		.rows = rows_new(),
 		.notices = notices_new(NULL, NULL),
+		.writer = writer,
 		.reader = message_reader_new(),
 		.rest = {(const char *)data, len},
 	};
-	world->routes = routes_new(world->rows, world->notices, form, NULL);
+	world->routes = routes_new(world->rows, world->notices, form, writer);
 	arena_init(&world->arena);
 	buf_init(&world->frame, FRAME_LEN_MAX);
 	/* What stands for a cookie and a path that nobody has named. */
@@ -238,6 +240,11 @@ static struct str text(struct world *world, const char *good)
 	memcpy(both + at, other.p, other.len);
 	memcpy(both + at + other.len, plain.p + at, plain.len - at);
 	return world_keep(world, (struct str){both, plain.len + other.len});
+}
+
+struct str world_text(struct world *world, const char *good)
+{
+	return text(world, good);
 }
 
 static struct str one_of(struct world *world, const char *const *words, unsigned count)
@@ -400,6 +407,9 @@ static void draw_host(struct world *world)
 			.ingress = text(world, "default/web"),
 			.tls_only = world_pick(world, 3) == 0,
 		};
+	for (size_t i = 0; i < host.rules.count && world->writer != NULL; i++)
+		world_draw_rule(world, &host.rules.items[i]);
+	host.decoded = world->writer != NULL && world_pick(world, 4) == 3;
 	(void)world_stage(world, &host);
 }
 
@@ -475,9 +485,9 @@ static void draw_certificate(struct world *world)
 bool world_draw(struct world *world)
 {
 	static void (*const draws[])(struct world *) = {
-		draw_pool, draw_host, draw_balancer, draw_certificate};
+		draw_pool, draw_host, draw_balancer, draw_certificate, world_draw_policy};
 	unsigned count = 1 + world_pick(world, OBJECTS_MAX);
 	for (unsigned i = 0; i < count && world->rest.len != 0; i++)
-		draws[world_pick(world, 4)](world);
+		draws[world_pick(world, world->writer != NULL ? 5 : 4)](world);
 	return world->rest.len != 0;
 }

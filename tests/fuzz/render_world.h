@@ -17,6 +17,7 @@ struct world {
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
+	const struct route_writer *writer;
 	struct message_reader *reader;
 	struct arena arena; /* of what was drawn */
 	struct buf frame;
@@ -31,7 +32,9 @@ struct world {
 #define WORLD_PROXY_DIR "/run/proxy"
 
 /* One at a time. */
-void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form);
+/* Without a writer, which may be NULL, there are no policies, and rules have pools alone. */
+void world_init(struct world *world, const uint8_t *data, size_t len, enum routes_form form,
+	const struct route_writer *writer);
 void world_fini(struct world *world);
 struct local *world_local(struct world *world);
 
@@ -39,6 +42,11 @@ struct local *world_local(struct world *world);
 unsigned world_pick(struct world *world, unsigned count);
 /* Remembers the text as one that was drawn, and gives it back. */
 struct str world_keep(struct world *world, struct str text);
+/* What should stand there, or something else, remembered. */
+struct str world_text(struct world *world, const char *good);
+/* Gives the rule more than its pool. */
+void world_draw_rule(struct world *world, struct path_rule *rule);
+void world_draw_policy(struct world *world);
 /* False: it breaks a limit of the protocol, so it never reaches a provider. */
 bool world_stage(struct world *world, const void *object);
 /* Self-signed, for tests alone; PEM. */

@@ -175,8 +175,7 @@ class LocalProxy(Room):
 
     def kill_proxy(self) -> None:
         """SIGKILL to all processes of the proxy, also to those that a reload is just making."""
-        processes.hold(self.proxies())
-        processes.kill(self.proxies())
+        processes.end(self.folder, self.name)
 
     def is_dead(self) -> bool:
         """The provider has ended by itself."""
@@ -188,7 +187,7 @@ class LocalProxy(Room):
     def stop(self) -> list[str]:
         found = self.provider.end() + self.translator.problems
         self.kill_supervisor()
-        processes.kill(self.proxies())
+        self.kill_proxy()
         self.translator.stop()
         self._address.release()
         return self.leave(found)

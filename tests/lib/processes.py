@@ -65,6 +65,15 @@ def hold(processes: list[Process]) -> None:
     wait_for(lambda: not [p for p in processes if _state(p.pid) not in ("", "T", "Z", "X")], f"{processes} to stand still", 60)
 
 
+def end(folder: str | os.PathLike, name: str) -> None:
+    """SIGKILL to all that are marked, also to those that they are just making: a master that forks while it is being killed leaves a worker behind."""
+    held: list[Process] = []
+    while found := [process for process in marked(folder, name) if process not in held]:
+        hold(found)
+        held += found
+    kill(held)
+
+
 def _all() -> list[Process]:
     found = []
     for entry in os.listdir("/proc"):

@@ -416,15 +416,14 @@ void nginx_values_tell_verdicts(
 			continue;
 		enum nginx_row row = find_row(name, &is_alias);
 		const struct nginx_spec *spec = &nginx_specs[row != NGINX_ROW_COUNT ? row : 0];
-		bool differs = spec->on_nginx == NGINX_NEAR || spec->on_haproxy == NGINX_NEAR ||
-			       spec->on_nginx == NGINX_NOTHING;
+		/* What a provider cannot do is a warning. */
+		bool differs = spec->on_nginx == NGINX_NEAR || spec->on_nginx == NGINX_NOTHING;
 		if (row == NGINX_ROW_COUNT || !differs || is_usual(spec, str_trim(a->value)))
 			continue;
 		diag_add(t->diags, t->self,
 			spec->on_nginx == NGINX_NOTHING ? "AnnotationNotNeeded"
 							: "AnnotationDiffers",
-			field_of(t, a->key), "%s%s",
-			spec->on_nginx == NGINX_SAME ? "on HAProxy: " : "", spec->note);
+			field_of(t, a->key), "%s", spec->note);
 	}
 }
 

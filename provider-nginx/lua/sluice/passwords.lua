@@ -111,6 +111,11 @@ function _M.read(header)
 	return sub(pair, 1, colon - 1), sub(pair, colon + 1)
 end
 
+-- Whether there are such users, even if there is nobody among them.
+function _M.exist(list)
+	return users_of(list) ~= nil
+end
+
 -- Whether the header has name and password of one of these users; BUSY: nobody can tell now.
 function _M.are_good(list, header)
 	local name, password = _M.read(header)

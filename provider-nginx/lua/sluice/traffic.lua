@@ -39,7 +39,15 @@ function _M.find(asked, name)
 	return pool ~= nil or pool_name == nil, pool
 end
 
--- ---- 3 to 6 ----
+-- ---- 2 to 6 ----
+
+local function is_closed(rule, policy)
+	if rule.is_closed or (rule.policy and not policy) then
+		return true
+	end
+	local auth = policy and policy.basic_auth
+	return auth and not passwords.exist(auth.users)
+end
 
 local function limit_length(asked, policy)
 	local max = policy.body_max_bytes
@@ -211,7 +219,7 @@ function _M.go(asked, is_served, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
 		return finish(asked, 500, "the path takes too long to compare\n")
-	elseif rule.is_closed or (rule.policy and not asked.policy) then
+	elseif is_closed(rule, asked.policy) then
 		return finish(asked, 503, "closed\n")
 	end
 	local policy = asked.policy

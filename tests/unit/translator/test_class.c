@@ -80,8 +80,52 @@ static void the_table_of_classes(void **state)
 		check(&rows[i]);
 }
 
+static const struct {
+	const char *word;
+	const char *field;
+	const char *controller;
+	bool not_synced;
+	const char *want; /* NULL: not of ingress-nginx */
+} nginx_rows[] = {
+	{.word = "nginx", .want = "nginx"},
+	{.word = "Nginx"},
+	{.word = "nginx-internal"},
+	{.word = ""},
+	{.word = ABSENT},
+	{.field = "web", .controller = CLASS_NGINX_CONTROLLER, .want = "web"},
+	{.field = "nginx", .controller = OURS},
+	{.field = "nginx"},
+	{.word = "nginx", .field = "web", .controller = OURS},
+	{.word = "rancher", .field = "web", .controller = CLASS_NGINX_CONTROLLER, .want = "web"},
+	{.field = "nginx", .not_synced = true, .want = "nginx"},
+	{.field = "web", .not_synced = true},
+};
+
+static void those_of_ingress_nginx(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(nginx_rows); i++) {
+		struct ingress_class_record named = {
+			.controller = str_from(nginx_rows[i].controller)};
+		struct annotation word = {STR(CLASS_ANNOTATION), str_from(nginx_rows[i].word)};
+		struct ingress_record ingress = {.class_name = str_from(nginx_rows[i].field),
+			.annotations = {&word, nginx_rows[i].word != ABSENT ? 1 : 0}};
+		struct class_context context = {.takes_nginx = true,
+			.classes_are_synced = !nginx_rows[i].not_synced,
+			.named = nginx_rows[i].controller != NULL ? &named : NULL};
+		struct str class = STR_NONE;
+		bool is_nginx = class_is_nginx(&ingress, &context, &class);
+		if (is_nginx != (nginx_rows[i].want != NULL) ||
+			(is_nginx && !str_eq_c(class, nginx_rows[i].want)))
+			fail_msg("row %zu: %d, %.*s", i, is_nginx, STR_FMT(class));
+		context.takes_nginx = false;
+		assert_false(class_is_nginx(&ingress, &context, &class));
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_of_classes)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_table_of_classes), cmocka_unit_test(those_of_ingress_nginx)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/policies.h"
+
+#include "provider-haproxy/policies_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static struct arena arena;
+static struct row_draft draft;
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena_init(&arena);
+	draft = (struct row_draft){.arena = &arena};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return 0;
+}
+
+static struct str value_of(const char *key)
+{
+	for (size_t i = 0; i < draft.count; i++) {
+		assert_int_equal(draft.items[i].table, ROW_RULE);
+		if (str_eq_c(draft.items[i].key, key))
+			return draft.items[i].value;
+	}
+	return STR_NONE;
+}
+
+static void assert_value(const char *key, const char *wanted)
+{
+	struct str value = value_of(key);
+	assert_non_null(value.p);
+	char *text = str_dup(value);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static bool write_policy(const struct policy *policy)
+{
+	static const struct name name = {"yaaaaaaaaaaaaaaaa"};
+	struct str problem = STR_NONE;
+	return policies_writer.write_policy(NULL, &name, policy, &draft, &problem);
+}
+
+static const char *write_rules(const struct path_rule *rules, size_t count)
+{
+	struct route_rule items[4] = {0};
+	struct route route = {.name = {"raaaaaaaaaaaaaaaa"}, .rules = items, .count = count};
+	for (size_t i = 0; i < count; i++) {
+		items[i] = (struct route_rule){.rule = &rules[i], .path = rules[i].path};
+		if (!str_is_empty(rules[i].pool))
+			items[i].pool = name_of(NAME_POOL, rules[i].pool);
+	}
+	return policies_writer.write_route(NULL, &route, &draft);
+}
+
+static void nothing_has_a_meaning_in_a_text(void **state)
+{
+	char all[256];
+	(void)state;
+	for (size_t i = 0; i < 256; i++)
+		all[i] = (char)i;
+	struct str text = policies_encode(&arena, (struct str){all, 256});
+	for (size_t i = 0; i < text.len; i++) {
+		assert_true(text.p[i] > 0x20 && text.p[i] < 0x7f);
+		assert_null(strchr("|&;!+\\\"'#$<>`^{}[]", text.p[i]));
+	}
+	assert_true(str_eq_c(policies_encode(&arena, STR("a b|c%\n+")), "a%20b%7Cc%25%0A%2B"));
+}
+
+static void networks_become_what_addresses_begin_with(void **state)
+{
+	struct str deny[] = {STR("10.0.0.0/8"), STR("192.0.2.64/26"), STR("2001:db8::/31")};
+	struct str allow[] = {STR("0.0.0.0/0"), STR("::/0"), STR("192.0.2.1/32")};
+	struct source_access access = {.deny = {deny, 3}, .allow = {allow, 3}};
+	struct policy policy = {.source_access = &access};
+	(void)state;
+	assert_true(write_policy(&policy));
+	assert_value("deny:yaaaaaaaaaaaaaaaa:40A", "1");
+	for (const char *digit = "4567"; *digit != 0; digit++) {
+		struct str key = arena_printf(&arena, "deny:yaaaaaaaaaaaaaaaa:4C00002%c", *digit);
+		assert_value(key.p, "1");
+	}
+	assert_value("deny:yaaaaaaaaaaaaaaaa:620010DB8", "1");
+	assert_value("deny:yaaaaaaaaaaaaaaaa:620010DB9", "1");
+	assert_value("allow:yaaaaaaaaaaaaaaaa:4", "1");
+	assert_value("allow:yaaaaaaaaaaaaaaaa:6", "1");
+	assert_value("allow:yaaaaaaaaaaaaaaaa:4C0000201", "1");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da||0||||||||||||");
+	assert_int_equal(draft.count, 1 + 1 + 4 + 2 + 3);
+}
+
+static void a_policy_is_one_row(void **state)
+{
+	struct str origins[] = {STR("https://*.a.test:8443"), STR("null")};
+	struct cors cors = {.origins = {origins, 2},
+		.credentials = true,
+		.methods = STR("GET, PUT"),
+		.max_age_s = 5};
+	struct hsts hsts = {.max_age_s = 7, .subdomains = true};
+	struct policy policy = {
+		.https_redirect = 308, .https_port = 444, .hsts = &hsts, .cors = &cors};
+	(void)state;
+	assert_true(write_policy(&policy));
+	assert_value("yaaaaaaaaaaaaaaaa",
+		"-shck||308|:444|max-age=7%3B%20includeSubDomains||GET,%20PUT|||5|||||");
+	assert_value("cors:yaaaaaaaaaaaaaaaa:https://*.a.test:8443/", "1");
+	assert_value("cors:yaaaaaaaaaaaaaaaa:null/", "1");
+}
+
+/* HAProxy has no room for them when the answer is long. */
+static void long_values_of_cors_are_left_out(void **state)
+{
+	char text[700];
+	struct cors cors = {.any_origin = true, .methods = {text, sizeof(text)}};
+	struct policy policy = {.cors = &cors};
+	(void)state;
+	memset(text, 'A', sizeof(text));
+	assert_true(write_policy(&policy));
+	assert_value("yaaaaaaaaaaaaaaaa", "-||0||||||||||||");
+}
+
+static void what_protects_and_cannot_be_done_closes(void **state)
+{
+	struct basic_auth auth = {.users = STR("u")};
+	struct policy policy = {.basic_auth = &auth};
+	(void)state;
+	assert_false(write_policy(&policy));
+	assert_int_equal(draft.count, 0);
+}
+
+static void pools_are_drawn_by_blocks(void **state)
+{
+	struct weighted_pool pools[] = {{STR("a"), 20}, {STR("b"), 0}, {STR("c"), 237}};
+	struct path_rule rule = {.path = STR("/a"), .match = PATH_PREFIX, .pools = {pools, 3}};
+	struct name a = name_of(NAME_POOL, STR("a"));
+	struct name c = name_of(NAME_POOL, STR("c"));
+	(void)state;
+	assert_null(write_rules(&rule, 1));
+	assert_value("raaaaaaaaaaaaaaaa", "none|w|2|257|0");
+	assert_value("draw:raaaaaaaaaaaaaaaa:0:000000000000000", a.text);
+	assert_value("draw:raaaaaaaaaaaaaaaa:0:0000000000000013", a.text);
+	assert_value("draw:raaaaaaaaaaaaaaaa:0:0000000000000014", c.text);
+	assert_value("draw:raaaaaaaaaaaaaaaa:0:00000000000000F", c.text);
+	assert_value("draw:raaaaaaaaaaaaaaaa:0:0000000000000100", c.text);
+	/* 0 to 15, 16 to 19; 20 to 31, 14 blocks, 256; and the route. */
+	assert_int_equal(draft.count, 1 + 4 + 12 + 14 + 1 + 1);
+}
+
+static void what_leads_nowhere_is_closed(void **state)
+{
+	struct weighted_pool pools[] = {{STR("a"), 0}};
+	struct path_rule rule = {.path = STR("/a"), .pools = {pools, 1}};
+	(void)state;
+	assert_null(write_rules(&rule, 1));
+	assert_value("raaaaaaaaaaaaaaaa", "none|x");
+}
+
+static void rules_with_conditions_stand_in_order(void **state)
+{
+	struct condition conditions[] = {
+		{CONDITION_HEADER, STR("x-a"), CONDITION_EXACT, STR("1;&|")},
+		{CONDITION_METHOD, STR_NONE, CONDITION_REGEX, STR("^GET$")},
+	};
+	struct piece pieces[] = {{REQUEST_TEXT, STR("a!b"), 0}, {REQUEST_GROUP, STR_NONE, 2}};
+	struct redirect redirect = {302, {pieces, 2}};
+	struct path_rule rules[] = {
+		{.path = STR("/a"),
+			.match = PATH_PREFIX,
+			.redirect = &redirect,
+			.conditions = {conditions, 2}},
+		{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("p")},
+	};
+	(void)state;
+	assert_null(write_rules(rules, 2));
+	struct name pool = name_of(NAME_POOL, STR("p"));
+	struct str wanted = arena_printf(&arena,
+		"none|c|hex-a;1%%3B%%26%%7C&mr;%%5EGET%%24|none%%7Cl%%7C2%%7C302%%7Cta%%2521b%%"
+		"21n2||none%%7Cp%%7C1%%7C%s",
+		pool.text);
+	assert_value("raaaaaaaaaaaaaaaa", wanted.p);
+}
+
+static bool is_same(void *ctx, struct str name)
+{
+	return str_eq(name, *(struct str *)ctx);
+}
+
+static void pools_of_a_route_are_found(void **state)
+{
+	struct str first = STR("paaaaaaaaaaaaaaaa");
+	struct str second = STR("pbbbbbbbbbbbbbbbb");
+	struct str third = STR("pcccccccccccccccc");
+	struct str value = STR(
+		"none|c|he;1|none%7Cp%7C1%7Cpaaaaaaaaaaaaaaaa||none%7Cp%7C1%7Cpbbbbbbbbbbbbbbbb");
+	(void)state;
+	assert_true(policies_any_pool(value, is_same, &first));
+	assert_true(policies_any_pool(value, is_same, &second));
+	assert_false(policies_any_pool(value, is_same, &third));
+	assert_true(policies_any_pool(third, is_same, &third));
+}
+
+static void what_is_too_long_is_refused(void **state)
+{
+	static char text[16 * 1024];
+	struct fixed_answer answer = {200, {text, sizeof(text)}};
+	struct path_rule rule = {.path = STR("/a"), .answer = &answer};
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	assert_non_null(write_rules(&rule, 1));
+	assert_int_equal(draft.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_has_a_meaning_in_a_text, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			networks_become_what_addresses_begin_with, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_policy_is_one_row, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			long_values_of_cors_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_protects_and_cannot_be_done_closes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pools_are_drawn_by_blocks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_leads_nowhere_is_closed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			rules_with_conditions_stand_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pools_of_a_route_are_found, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_too_long_is_refused, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
