@@ -81,6 +81,8 @@ static void read_https(const struct nginx_reader *r)
 		!nginx_ask(r, POLICY_HTTPS_REDIRECT, row))
 		return;
 	policy->https_redirect = 308;
+	policy->https_without_slash =
+		!nginx_value_is_on(r->v, NGINX_ROW_preserve_trailing_slash, false);
 	if (nginx_value_is_on(r->v, NGINX_ROW_use_port_in_redirects, false))
 		policy->https_port = r->https_port;
 }
