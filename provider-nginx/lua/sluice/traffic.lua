@@ -15,6 +15,8 @@ local balancer = require("ngx.balancer")
 
 local _M = {}
 
+local gsub = string.gsub
+
 local finish = answer.finish
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
@@ -75,7 +77,11 @@ end
 local function redirect_to_https(asked, policy)
 	if policy.https_redirect and not asked.view.is_tls then
 		local port = policy.https_port and ":" .. policy.https_port or ""
-		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. asked_of.target(asked) })
+		local target = asked_of.target(asked)
+		if policy.https_without_slash then
+			target = gsub(target, "/$", "")
+		end
+		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target })
 	end
 end
 
