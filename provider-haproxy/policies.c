@@ -66,7 +66,8 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s", policy->https_redirect != 0 ? "s" : "",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s",
+		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",
@@ -151,9 +152,32 @@ static const char *missing_guard(const struct policy *policy)
 	return policy->basic_auth != NULL ? "passwords" : NULL;
 }
 
+/* HAProxy takes away other names than these (http-restrict-req-hdr-names), so that nobody sends what is told apart from them by one endpoint only. */
+static bool is_kept_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			c != '-')
+			return false;
+	}
+	return true;
+}
+
+static bool are_kept_names(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->request_headers.count; i++) {
+		if (!is_kept_name(policy->request_headers.items[i].name))
+			return false;
+	}
+	return true;
+}
+
 static const char *missing_comfort(const struct policy *policy)
 {
-	return policy->body_max_bytes != 0           ? "the limit of bodies"
+	return !are_kept_names(policy)
+		       ? "headers of requests whose names have more than letters, digits and dashes"
+	       : policy->body_max_bytes != 0         ? "the limit of bodies"
 	       : policy->response_headers.count != 0 ? "changes of the answer's headers"
 	       : policy->timeouts != NULL            ? "timeouts"
 						     : NULL;
@@ -324,6 +348,12 @@ static const char *write_route(void *ctx, const struct route *route, struct row_
 	}
 	row_draft_add(draft, ROW_RULE, arena_str(draft->arena, name_str(&route->name)), text);
 	return NULL;
+}
+
+bool policies_stays(enum row_table table, struct str key)
+{
+	return table == ROW_RULE &&
+	       (name_is_one(NAME_ROUTE, key) || str_starts_with(key, STR("draw:")));
 }
 
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)

@@ -294,6 +294,7 @@ end
 -- Until when the requests of an address would run out, if no more came, by policy, limit and address; what has not been asked for since as
 -- many others were is in the older table, and then forgotten.
 local bucket_limit = 50000
+local began
 local buckets = {}
 local older = {}
 local bucket_count = 0
@@ -313,7 +314,8 @@ end
 -- Leaky buckets: a request adds a step, `burst` and one of them fit.
 local function limit_rate(txn)
 	local clock = core.now()
-	local now = clock.sec + clock.usec / 1000000
+	began = began or clock.sec
+	local now = clock.sec - began + clock.usec / 1000000
 	local limits = split(split(txn:get_var("txn.g"), "|")[13], "&")
 	local key = txn:get_var("txn.y") .. txn:get_var("txn.a")
 	local full = {}
@@ -321,9 +323,9 @@ local function limit_rate(txn)
 		local requests, interval, burst = limit:match("^(%d+);(%d+);(%d+)$")
 		local step = interval / requests
 		local one = i .. key
-		local at = buckets[one] or older[one] or now
-		full[i] = {one, math.max(at, now) + step}
-		if full[i][2] - now > (burst + 1) * step + step / 1000000 then
+		local at = math.max(buckets[one] or older[one] or now, now)
+		full[i] = {one, at + step}
+		if at - now > burst * step + step / 1000000 then
 			txn:set_var("txn.limited", "yes")
 			return
 		end
