@@ -3,6 +3,7 @@
 #include "provider-elb/wanted_builder.h"
 
 #include "common/must.h"
+#include "provider-common/plain_rule.h"
 
 #include <stdlib.h>
 
@@ -107,6 +108,8 @@ static void add_rule(struct maker *m, struct served_host *served, const struct p
 	struct condition_list conditions;
 	const struct virtual_host *host = served->host;
 	uint64_t port = m->draft->listener.port;
+	if (!rule_is_plain(rule))
+		return;
 	enum conditions_result result = conditions_make(
 		host, rule, port, m->b->settings->wildcard_hosts, m->b->arena, &conditions);
 	if (result != CONDITIONS_GOOD) {

@@ -3,6 +3,7 @@
 
 #include "common/must.h"
 #include "proto/message.h"
+#include "provider-common/plain_rule.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/paths.h"
 #include "provider-proxy/policy_checks.h"
@@ -73,13 +74,6 @@ struct making {
 	bool is_direct; /* the row of the host may lead there */
 	bool is_only;   /* there is one row, for all requests of the host */
 };
-
-static bool is_simple(const struct path_rule *rule)
-{
-	return !str_is_empty(rule->pool) && rule->conditions.count == 0 && rule->pools.count == 0 &&
-	       rule->redirect == NULL && rule->answer == NULL && str_is_empty(rule->policy) &&
-	       str_is_empty(rule->regex);
-}
 
 static const struct path_rule *rule_of(const struct making *making, const struct path_entry *entry)
 {
@@ -172,7 +166,7 @@ static struct str write_route(struct making *making, const struct path_row *row)
 static struct str lead(struct making *making, const struct path_row *row)
 {
 	const struct path_rule *first = rule_of(making, row->rules[0]);
-	if (!is_simple(first) || making->has_regex)
+	if (!rule_is_plain(first) || making->has_regex)
 		return write_route(making, row);
 	struct name pool = name_of(NAME_POOL, first->pool);
 	return arena_str(making->job->arena, name_str(&pool));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/rules.h"
 
+#include "provider-common/plain_rule.h"
 #include "provider-rancher/digest.h"
 #include "provider-rancher/stored_text.h"
 
@@ -100,6 +101,8 @@ static void add_host(struct collector *c, const struct virtual_host *host)
 {
 	for (size_t i = 0; i < host->rules.count; i++) {
 		const struct path_rule *rule = &host->rules.items[i];
+		if (!rule_is_plain(rule))
+			continue;
 		struct route route = {
 			.match = host->match,
 			.host = host->match == HOST_ANY ? STR_NONE : host->host,

@@ -81,6 +81,29 @@ static void a_host_is_ended_where_another_would_take_the_rest(void **fixture)
 		fixture_rules(f), "80 HTTP: h=a.b.com p=/x|/x/*>p; h=a.b.com>d; p=/*>any; >d\n");
 }
 
+/* As none of its words are claimed, none of these is ever sent. */
+static void rules_with_more_than_a_pool_are_ignored(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct condition condition = {.subject = CONDITION_METHOD, .value = STR("GET")};
+	struct weighted_pool pool = {STR("x"), 1};
+	struct redirect redirect = {.status = 302};
+	struct fixed_answer answer = {.status = 200};
+	fixture_listen(f, LISTENER_HTTP, 80);
+	struct path_rule *rule = fixture_rule(f, "a.com", PATH_PREFIX, "/if", "x");
+	rule->conditions.items = &condition;
+	rule->conditions.count = 1;
+	rule = fixture_rule(f, "a.com", PATH_PREFIX, "/weights", "");
+	rule->pools.items = &pool;
+	rule->pools.count = 1;
+	fixture_rule(f, "a.com", PATH_PREFIX, "/redirect", "")->redirect = &redirect;
+	fixture_rule(f, "a.com", PATH_PREFIX, "/answer", "")->answer = &answer;
+	fixture_rule(f, "a.com", PATH_PREFIX, "/policy", "x")->policy = STR("y");
+	fixture_rule(f, "a.com", PATH_PREFIX, "/regex", "x")->regex = STR("^/r");
+	fixture_rule(f, "a.com", PATH_PREFIX, "/plain", "x");
+	assert_string_equal(fixture_rules(f), "80 HTTP: h=a.com p=/plain|/plain/*>x; >404\n");
+}
+
 static void rules_for_tls_only_are_not_known_to_plain_http(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -591,6 +614,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(rules_are_in_order_of_precedence),
 		RUN(a_host_is_ended_where_another_would_take_the_rest),
+		RUN(rules_with_more_than_a_pool_are_ignored),
 		RUN(rules_for_tls_only_are_not_known_to_plain_http),
 		RUN(wildcards_as_patterns_are_cut_off),
 		RUN(what_cannot_be_said_is_left_out_and_told),

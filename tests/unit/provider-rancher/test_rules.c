@@ -226,6 +226,28 @@ static void backends_are_named_only_where_rancher_would_mix_them_up(void **fixtu
 			rows[i].want));
 }
 
+/* As none of its words are claimed, none of these is ever sent. */
+static void rules_with_more_than_a_pool_are_ignored(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct condition condition = {.subject = CONDITION_METHOD, .value = STR("GET")};
+	struct weighted_pool pool = {STR("x"), 1};
+	struct redirect redirect = {.status = 302};
+	struct fixed_answer answer = {.status = 200};
+	struct path_rule rules[] = {
+		{.path = STR("/if"), .pool = STR("x"), .conditions = {&condition, 1}},
+		{.path = STR("/weights"), .pools = {&pool, 1}},
+		{.path = STR("/redirect"), .redirect = &redirect},
+		{.path = STR("/answer"), .answer = &answer},
+		{.path = STR("/policy"), .pool = STR("x"), .policy = STR("y")},
+		{.regex = STR("^/x"), .pool = STR("x")},
+		{.path = STR("/plain"), .pool = STR("x")},
+	};
+	f->hosts[f->count++] =
+		(struct virtual_host){.host = STR("a"), .match = HOST_EXACT, .rules = {rules, 7}};
+	assert_string_equal(collect(f), "a/plain>x");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -235,6 +257,7 @@ int main(void)
 		TEST(what_rancher_matches_more_widely_is_told_once),
 		TEST(rules_for_one_place_do_not_become_one_backend),
 		TEST(what_cannot_be_had_is_left_out_and_told),
+		TEST(rules_with_more_than_a_pool_are_ignored),
 		TEST(backends_are_named_only_where_rancher_would_mix_them_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
