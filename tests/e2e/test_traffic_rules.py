@@ -2,13 +2,16 @@
 """What is done with requests (tests/cases/traffic.json): each row on each proxy whose provider claims the words that it needs."""
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 
 import pytest
 
 from lib import traffic_table as table
+from lib.answer import Answer
 from lib.proxies import PROXIES
-from lib.traffic_rows import World, run
+from lib.traffic_rows import World, attempt, run
+from lib.wait import wait_for
 
 claimed_words = functools.cache(table.claimed_words)
 
@@ -44,6 +47,27 @@ def test_case(row, name, worlds):
     world = worlds(name, table.world_of(row["topic"]))
     run(row, name, world)
     assert not world.proxy.is_dead()
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_concurrent_requests_of_a_client_are_counted(name, worlds):
+    if "rate-limit" not in claimed_words(name):
+        pytest.skip(f"{name} does not claim rate-limit")
+    world = worlds(name, table.TOGETHER)
+    pod = world.pods["concurrent-a"]
+
+    def ask(client: str, target: str) -> Answer:
+        return attempt(world.proxy.address, world.proxy.http, {"host": "concurrent.test", "target": target, "from": client}, {}, may_close=False)
+
+    before = pod.count
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        held = [pool.submit(ask, "127.0.3.1", "/?hold") for _ in range(2)]
+        wait_for(lambda: pod.count == before + 2, "two requests to be held")
+        assert ask("127.0.3.1", "/").status == 503
+        assert ask("127.0.3.2", "/").status == 200
+        pod.release()
+        assert [one.result().status for one in held] == [200, 200]
+    wait_for(lambda: ask("127.0.3.1", "/").status == 200, "the client to be served again")
 
 
 @pytest.mark.parametrize("name", PROXIES)

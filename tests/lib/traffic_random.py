@@ -6,6 +6,7 @@ What depends on time or on what came before (rate limits that refuse, timeouts t
 from __future__ import annotations
 
 import base64
+import json
 import pathlib
 import random
 import re
@@ -32,6 +33,10 @@ CLIENTS = ["127.0.0.9", "127.0.0.8", "127.0.0.10", "127.0.1.7"]
 METHODS = ["GET", "GET", "GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE"]
 # Of "secret".
 HASHES = {"md5": "$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1", "sha": "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=", "apr1": "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"}
+PIECES = ["", "", "group", "scheme", "host", "host-header", "port", "method", "path", "path-rest", "query", "arguments", "target", "client", "header",
+          "cookie", "argument"]
+SAYINGS = ["X-A: said", "x-b: said", "Access-Control-Allow-Origin: said", "Vary: Accept", "Strict-Transport-Security: max-age=1", "X-C: 1"]
+ALLOWED = ["https://a.example", "https://*.wild.example", "null", "http://a.example:81"]
 PATTERNS = ["^/a", "^/(a|b)/?(.*)", "(?i)^/A/([^/]*)(/b)?", "\\.png$", "^/(.*)$", "b+", "^/[a-z]+/([0-9]|a)", "%2[0fF]", "^/$"]
 QUERIES = ["", "?", "?a=1", "?a=yes&b=2", "?b=%31&a=no", "?a", "?a+b=1&a=a+b", "?x=%0d%0aX-Evil:1", "?a=1&a=2", "?%61=1", "?q=/?&"]
 # What a proxy answers by nature, before any rule: a path that leads above the root, and escapes that are none.
@@ -83,14 +88,15 @@ class World:
         elif choice < 0.24 and "fixed-answer" in self.words:
             rule["answer"] = {"status": self.random.choice([200, 403, 404, 410, 503]), "text": self.random.choice(TEXTS)}
         elif choice < 0.4 and "weights" in self.words:
-            rule["pools"] = [{"pool": name, "weight": weight} for name in self.some([*POOLS, "EMPTY"], 3) if (weight := self.random.choice([1, 5, 1])) or True]
+            rule["pools"] = [{"pool": name, "weight": self.random.choice([1, 5, 1])} for name in self.some([*POOLS, "EMPTY"], 3)]
         else:
             rule["pool"] = self.random.choice([*POOLS, *POOLS, *POOLS, "EMPTY", "MISSING"])
 
     def condition(self) -> Body:
         subject = self.random.choice(["method", "header", "query", "cookie"])
         match = self.random.choice(["exact", "exact", "present", "regex"])
-        name = {"method": "", "header": self.random.choice(NAMES).lower(), "query": self.random.choice(["a", "b", "a b", "x"]), "cookie": self.random.choice(["a", "b"])}[subject]
+        names = {"method": [""], "header": NAMES, "query": ["a", "b", "a b", "x"], "cookie": ["a", "b"]}[subject]
+        name = self.random.choice(names).lower()
         value = self.random.choice(METHODS if subject == "method" else VALUES)
         if match == "regex":
             value = self.random.choice(["^[a-z]+$", "1", "(?i)^y", "^$", "^(GET|POST)$"])
@@ -102,8 +108,7 @@ class World:
         return [self.piece() for _ in range(self.random.randint(1, 3))]
 
     def piece(self) -> Body:
-        kind = self.random.choice(["", "", "group", "scheme", "host", "host-header", "port", "method", "path", "path-rest", "query", "arguments", "target", "client", "header",
-                                   "cookie", "argument"])
+        kind = self.random.choice(PIECES)
         if kind == "":
             return {"text": self.random.choice(TEXTS)}
         if kind == "group":
@@ -121,7 +126,7 @@ class World:
         return {"name": name, "action": action} if action == "remove" else {"name": name, "action": action, "value": self.pieces()}
 
     def cors(self) -> Body:
-        cors: Body = {"any_origin": True} if self.random.random() < 0.3 else {"origins": self.some(["https://a.example", "https://*.wild.example", "null", "http://a.example:81"], 4)}
+        cors: Body = {"any_origin": True} if self.random.random() < 0.3 else {"origins": self.some(ALLOWED, 4)}
         for key, value in (("credentials", True), ("methods", "GET, PUT"), ("headers", "X-A, X-B"), ("expose_headers", "X-C"), ("max_age_s", 60)):
             if self.random.random() < 0.5:
                 cors[key] = value
@@ -140,8 +145,10 @@ class World:
                   "https_redirect": ("https-redirect", lambda: self.random.choice([301, 302, 303, 307, 308])),
                   "hsts": ("hsts", lambda: {"max_age_s": self.random.choice([0, 5]), **({"subdomains": True} if self.random.random() < 0.5 else {})}),
                   "rate_limits": ("rate-limit", lambda: {"requests": [{"requests": 1000, "interval_s": 1, "burst": 1000}]}),
-                  "source_access": ("source-access", self.access), "basic_auth": ("basic-auth", lambda: {"realm": self.random.choice(["r", "a b", "100% $x"]), "users": "u/users"}),
-                  "rewrite": ("rewrite", self.pieces), "request_headers": ("request-headers", self.changes), "response_headers": ("response-headers", self.changes),
+                  "source_access": ("source-access", self.access),
+                  "basic_auth": ("basic-auth", lambda: {"realm": self.random.choice(["r", "a b", "100% $x"]), "users": "u/users"}),
+                  "rewrite": ("rewrite", self.pieces), "request_headers": ("request-headers", self.changes),
+                  "response_headers": ("response-headers", self.changes),
                   "timeouts": ("timeouts", lambda: {"connect_ms": 60000, "send_ms": 60000, "read_ms": 60000})}
         policy = {key: make() for key, (word, make) in makers.items() if self.has(word, 0.22)}
         if "https_redirect" in policy and self.random.random() < 0.5:
@@ -171,7 +178,7 @@ class World:
         if self.random.random() < 0.5:
             pair = f"{self.random.choice([*HASHES, 'nobody'])}:{self.random.choice(['secret', 'secret', 'wrong'])}"
             headers.append(["Authorization", "Basic " + base64.b64encode(pair.encode()).decode()])
-        for line in self.some(["X-A: said", "x-b: said", "Access-Control-Allow-Origin: said", "Vary: Accept", "Strict-Transport-Security: max-age=1", "X-C: 1"], 2):
+        for line in self.some(SAYINGS, 2):
             headers.append(["X-Say", line])
         method = self.random.choice(METHODS)
         body = "x" * self.random.choice([0, 1, 5, 6, 20, 21]) if method in ("POST", "PUT", "OPTIONS") else ""
@@ -180,7 +187,8 @@ class World:
 
     def objects(self) -> list[Body]:
         users = {"kind": "users", "id": "u/users", "users": [{"name": name, "hash": HASHES[name]} for name in sorted(HASHES)]}
-        return [*([users] if "basic-auth" in self.words else []), *({"kind": "policy", "id": name, "ingress": name, **item} for name, item in self.policies.items()), *self.hosts]
+        policies = [{"kind": "policy", "id": name, "ingress": name, **item} for name, item in self.policies.items()]
+        return [*([users] if "basic-auth" in self.words else []), *policies, *self.hosts]
 
 
 def leads_above_root(path: str) -> bool:
@@ -234,7 +242,7 @@ class Trial:
             pod.last_answer = b"{}"
         try:
             answer = traffic_rows.attempt(self.proxy.address, port, request, words, may_close=True)
-            compare(request, decision, answer, lambda name: oracle.json.loads(self.pods[name].last_answer))
+            compare(request, decision, answer, lambda name: json.loads(self.pods[name].last_answer))
         except AssertionError as problem:
             return str(problem)
         return ""
