@@ -17,6 +17,7 @@
 struct client_call {
 	struct client_request request;
 	char *body;
+	char *path;
 	struct client_call *next;
 };
 
@@ -44,6 +45,9 @@ struct client_call *client_start(struct client *client, const struct client_requ
 	*at = call;
 	call->request = *request;
 	call->body = str_dup(request->body);
+	/* As the real one, which has put it into the URL by now. */
+	call->path = str_dup(request->path);
+	call->request.path = str_from(call->path);
 	snprintf(fake.log + len, sizeof(fake.log) - len, "%s ", request->action);
 	return call;
 }
@@ -55,6 +59,7 @@ void client_cancel(struct client_call *call)
 		at = &(*at)->next;
 	*at = call->next;
 	free(call->body);
+	free(call->path);
 	free(call);
 }
 
@@ -76,6 +81,7 @@ static inline void fake_end(const struct client_answer *answer)
 	fake.first = call->next;
 	call->request.on_done(call->request.ctx, answer);
 	free(call->body);
+	free(call->path);
 	free(call);
 }
 
