@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 enum { LABEL_NAMES_MAX = 2 };
+_Static_assert(METRIC_VALUES_MAX <= 64, "a bit for each series");
 static const double WHOLE_MAX = 1e15;
 
 const char metrics_type_openmetrics[] =
@@ -31,7 +32,7 @@ static struct {
 static void touch(struct metric *metric, unsigned series)
 {
 	must(series < METRIC_VALUES_MAX);
-	metric->touched |= 1U << series;
+	metric->touched |= UINT64_C(1) << series;
 }
 
 void metric_add(struct metric *metric, unsigned series, double amount)
@@ -140,6 +141,21 @@ static size_t series_count(const struct metric *metric)
 	return series;
 }
 
+unsigned metric_series(const struct metric *metric, struct str value)
+{
+	struct label labels[LABEL_NAMES_MAX];
+	size_t count = read_labels(metric->labels, labels);
+	must(count == 1);
+	struct str rest = labels[0].values;
+	size_t last = word_count(rest) - 1;
+	size_t series = 0;
+	while (series < last && !str_eq(word_at(rest, 0), value)) {
+		rest = str_skip(rest, word_at(rest, 0).len + 1);
+		series++;
+	}
+	return (unsigned)series;
+}
+
 /* {name="value",name="value"}, or nothing. */
 static int print_labels(struct buf *out, const struct metric *metric, size_t series)
 {
@@ -187,7 +203,7 @@ static int print_series(struct buf *out, const struct metric *metric)
 	size_t count = series_count(metric);
 	int err = 0;
 	for (size_t i = 0; i < count && err == 0; i++) {
-		if ((metric->touched & 1U << i) == 0)
+		if ((metric->touched & UINT64_C(1) << i) == 0)
 			continue;
 		err = buf_printf(
 			out, "%s%s", metric->name, metric->type == METRIC_COUNTER ? "_total" : "");

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 enum {
-	METRIC_VALUES_MAX = 16, /* series of one metric; of a histogram its bounds and two more */
+	METRIC_VALUES_MAX = 64, /* series of one metric; of a histogram its bounds and two more */
 	METRIC_TABLES_MAX = 8,
 	METRIC_COLLECTORS_MAX = 16,
 };
@@ -33,7 +33,7 @@ struct metric {
 	const char *help;
 	/* The state. Of a histogram: how many for each bound, beyond, and at last their sum. */
 	double values[METRIC_VALUES_MAX];
-	uint32_t touched;
+	uint64_t touched; /* a bit for each series */
 };
 
 #define METRIC_ENUM(id, type_, name_, unit_, labels_, help_) id,
@@ -50,6 +50,8 @@ struct metric {
 /* `series` counts in the order of the declaration; 0 where there are no labels. */
 void metric_add(struct metric *metric, unsigned series, double amount);
 void metric_set(struct metric *metric, unsigned series, double value);
+/* Of a metric with one label: the series with this value, or the last one if it is not declared. */
+unsigned metric_series(const struct metric *metric, struct str value);
 /* Of a histogram. */
 void metric_observe(struct metric *metric, double value);
 

@@ -112,8 +112,9 @@ static bool find_policy(struct making *m)
 	m->policy = m->objects->find(m->objects->ctx, LB_POLICY, rule->policy);
 	m->to->policy = m->policy;
 	const struct basic_auth *auth = m->policy != NULL ? m->policy->basic_auth : NULL;
-	bool has_users =
-		auth == NULL || m->objects->find(m->objects->ctx, LB_USERS, auth->users) != NULL;
+	const struct users *users =
+		auth != NULL ? m->objects->find(m->objects->ctx, LB_USERS, auth->users) : NULL;
+	bool has_users = auth == NULL || (users != NULL && !users->missing);
 	if (m->policy != NULL && has_users)
 		return false;
 	struct decision_step *step = making_add_step(m, STEP_POLICY, "%s: its rules are closed",
@@ -174,6 +175,8 @@ static bool redirect_to_https(struct making *m)
 	if (m->policy == NULL || m->policy->https_redirect == 0 || m->parts.request->is_tls)
 		return false;
 	struct str target = pieces_target(&m->parts);
+	if (m->policy->https_without_slash && target.len != 0 && target.p[target.len - 1] == '/')
+		target.len--;
 	struct str port =
 		m->policy->https_port != 0
 			? arena_printf(m->arena, ":%llu", (unsigned long long)m->policy->https_port)

@@ -90,31 +90,46 @@ struct str answers_groups(const struct xml *xml, struct observed *observed, uint
 struct health {
 	size_t all;
 	size_t healthy;
-	size_t silent; /* nothing came back at all */
+	size_t initial; /* before their first checks have ended */
+	size_t silent;  /* nothing came back at all */
 };
 
-static bool is_registered(struct str state, struct str reason)
+/* "unavailable": health checks are turned off. */
+static bool is_healthy(struct str state)
 {
+	return str_eq_c(state, "healthy") || str_eq_c(state, "unavailable");
+}
+
+static bool is_registered(const struct xml *xml)
+{
+	struct str state = answers_text(xml, "TargetHealth/State");
+	struct str reason = answers_text(xml, "TargetHealth/Reason");
 	bool is_gone = str_eq_c(state, "unused") && str_eq_c(reason, "Target.NotRegistered");
 	return !is_gone && !str_eq_c(state, "draining");
 }
 
-static void take_target(const struct xml *xml, struct elb_target_list *targets,
-	struct health *health, struct arena *arena)
+static void take_target(const struct xml *xml, struct elb_target_list *targets, struct arena *arena)
 {
 	char ip[INET6_ADDRSTRLEN];
-	struct str state = answers_text(xml, "TargetHealth/State");
-	struct str reason = answers_text(xml, "TargetHealth/Reason");
-	if (!is_registered(state, reason) || !ip_canonical(answers_text(xml, "Target/Id"), ip))
+	if (!is_registered(xml) || !ip_canonical(answers_text(xml, "Target/Id"), ip))
 		return;
 	struct elb_target *target = arena_push(
 		arena, (void **)&targets->items, &targets->count, sizeof(struct elb_target));
 	*target = (struct elb_target){.ip = arena_str(arena, str_from(ip)),
 		.port = answers_number(xml, "Target/Port"),
 		.is_elsewhere = str_eq_c(xml_text(xml, "Target/AvailabilityZone"), "all")};
+}
+
+static void count_state(const struct xml *xml, struct health *health)
+{
+	struct str state = answers_text(xml, "TargetHealth/State");
+	if (!is_registered(xml))
+		return;
 	health->all++;
-	health->healthy += str_eq_c(state, "healthy");
-	health->silent += str_eq_c(state, "unhealthy") && str_eq_c(reason, "Target.Timeout");
+	health->healthy += is_healthy(state);
+	health->initial += str_eq_c(state, "initial");
+	health->silent += str_eq_c(state, "unhealthy") &&
+			  str_eq_c(answers_text(xml, "TargetHealth/Reason"), "Target.Timeout");
 }
 
 static int compare_targets(const void *left, const void *right)
@@ -136,14 +151,23 @@ static void sort_targets(struct elb_target_list *targets)
 	targets->count = kept;
 }
 
-static enum requests_health take_targets(
-	const struct xml *xml, struct elb_target_list *targets, struct arena *arena)
+static const struct xml *first_target(const struct xml *xml)
+{
+	return answers_members(answers_result(xml), "TargetHealthDescriptions");
+}
+
+static struct health count_states(const struct xml *xml)
 {
 	struct health health = {0};
-	const struct xml *member = answers_members(answers_result(xml), "TargetHealthDescriptions");
-	for (; member != NULL && targets->count < ANSWERS_TARGETS_MAX; member = xml_next(member))
-		take_target(member, targets, &health, arena);
-	sort_targets(targets);
+	for (const struct xml *member = first_target(xml); member != NULL;
+		member = xml_next(member))
+		count_state(member, &health);
+	return health;
+}
+
+enum requests_health answers_health_only(const struct xml *xml)
+{
+	struct health health = count_states(xml);
 	if (health.all == 0)
 		return HEALTH_NONE;
 	if (health.healthy != 0)
@@ -156,19 +180,26 @@ enum requests_health answers_health(const struct xml *xml, struct observed_group
 	struct elb_target_list targets = {0};
 	struct arena arena;
 	arena_init(&arena);
-	enum requests_health health = take_targets(xml, &targets, &arena);
+	const struct xml *member = first_target(xml);
+	for (; member != NULL && targets.count < ANSWERS_TARGETS_MAX; member = xml_next(member))
+		take_target(member, &targets, &arena);
+	sort_targets(&targets);
 	observed_set_targets(group, &targets);
 	group->has_targets = true;
 	arena_fini(&arena);
-	return health;
+	return answers_health_only(xml);
 }
 
-enum requests_health answers_health_only(const struct xml *xml)
+struct elb_target_list answers_proven(const struct xml *xml, struct arena *arena)
 {
 	struct elb_target_list targets = {0};
-	struct arena arena;
-	arena_init(&arena);
-	enum requests_health health = take_targets(xml, &targets, &arena);
-	arena_fini(&arena);
-	return health;
+	struct health health = count_states(xml);
+	bool all_serve = health.healthy == 0 && health.initial == 0;
+	const struct xml *member = first_target(xml);
+	for (; member != NULL && targets.count < ANSWERS_TARGETS_MAX; member = xml_next(member)) {
+		if (all_serve || is_healthy(answers_text(member, "TargetHealth/State")))
+			take_target(member, &targets, arena);
+	}
+	sort_targets(&targets);
+	return targets;
 }

@@ -431,6 +431,13 @@ void balancer_wake(struct balancer *balancer)
 	drive(balancer);
 }
 
+void balancer_on_listed(struct balancer *balancer)
+{
+	if (balancer_note_listed(balancer))
+		balancer->is_backing_off = false;
+	balancer_wake(balancer);
+}
+
 bool balancer_sweep(struct balancer *balancer)
 {
 	if (is_busy(balancer) || balancer->object == NULL || !balancer->is_settled)

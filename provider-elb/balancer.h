@@ -47,6 +47,8 @@ void balancer_want_nothing(struct balancer *balancer, double remove_from);
 bool balancer_is_wanted(const struct balancer *balancer);
 /* Something it depends on was read, or has come: plans again. */
 void balancer_wake(struct balancer *balancer);
+/* Likewise, after everything was listed. */
+void balancer_on_listed(struct balancer *balancer);
 /* Reads everything of it again, and compares. False: it is at work anyway. */
 bool balancer_sweep(struct balancer *balancer);
 /* Another replica may have written until now, and everything observed was forgotten: goes on as after a start, once it is known again. */

@@ -27,7 +27,8 @@ static bool hold(struct balancer *balancer, const struct client_answer *answer)
 	log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->lb),
 		LOG_TEXT("reason", answer->message));
 	return held_add(balancer->held, subject, answer->message,
-		clock_monotonic_s() + REFUSED_S * (1 + backoff_random() / 10));
+		clock_monotonic_s() + REFUSED_S * (1 + backoff_random() / 10),
+		answer->outcome == AWS_DENIED);
 }
 
 /* Whether it goes away by itself in a moment, usually. */
@@ -69,17 +70,49 @@ static void recheck(struct balancer *balancer, const struct client_answer *answe
 		read_again(balancer);
 }
 
-/* Rights that depend on tags are denied for what is gone, too: it is read before a denial is believed, now and then. */
+static void end_failure(struct balancer *balancer)
+{
+	struct failure *failure = &balancer->failure;
+	free(failure->text);
+	free(failure->subject);
+	*failure = (struct failure){.outcome = AWS_OK};
+}
+
+static bool is_creation(enum plan_step step)
+{
+	return step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
+	       step == PLAN_CREATE_GROUP || step == PLAN_CREATE_LISTENER ||
+	       step == PLAN_CREATE_RULE;
+}
+
+/* Rights that depend on tags are denied for what is gone, too: it is read before a denial is believed, now and then, and after something was made. What is in a balancer is read at once,
+ * the rest with the next list; what was held until then gets another try (balancer_note_listed). */
 static bool may_be_gone(struct balancer *balancer, const struct client_answer *answer)
 {
 	enum plan_step step = balancer->plan.step;
 	bool is_of_new = step == PLAN_CREATE_BALANCER || step == PLAN_CREATE_SECURITY_GROUP ||
 			 step == PLAN_CREATE_GROUP;
 	double now = clock_monotonic_s();
-	bool is_read = balancer->denied_at != 0 && now - balancer->denied_at < REFUSED_S;
+	struct denial *denial = &balancer->denial;
+	bool is_read = denial->read_at != 0 && now - denial->read_at < REFUSED_S;
 	if (answer->outcome != AWS_DENIED || is_of_new || is_read)
 		return false;
-	balancer->denied_at = now;
+	denial->read_at = now;
+	denial->pass = inventory_next_pass(balancer->context->inventory);
+	return true;
+}
+
+bool balancer_note_listed(struct balancer *balancer)
+{
+	struct denial *denial = &balancer->denial;
+	if (denial->pass == 0 ||
+		inventory_complete_pass(balancer->context->inventory) < denial->pass)
+		return false;
+	denial->pass = 0;
+	held_forget_denied(balancer->held);
+	if (balancer->failure.outcome != AWS_DENIED)
+		return false;
+	end_failure(balancer);
 	return true;
 }
 
@@ -145,14 +178,6 @@ void balancer_note_failure(
 	*ret_delay_s = retry_delay(balancer);
 }
 
-static void end_failure(struct balancer *balancer)
-{
-	struct failure *failure = &balancer->failure;
-	free(failure->text);
-	free(failure->subject);
-	*failure = (struct failure){.outcome = AWS_OK};
-}
-
 static void recover(struct balancer *balancer)
 {
 	if (!is_settling(&balancer->failure))
@@ -163,6 +188,8 @@ static void recover(struct balancer *balancer)
 void balancer_note_success(struct balancer *balancer)
 {
 	const struct failure *failure = &balancer->failure;
+	if (is_creation(balancer->plan.step))
+		balancer->denial.read_at = 0;
 	/* AWS has room for one rule more: maybe for all. */
 	if (balancer->rules_given_up != 0 && balancer->plan.step == PLAN_CREATE_RULE)
 		balancer->given_up_at = 0;

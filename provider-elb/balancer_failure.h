@@ -10,6 +10,8 @@ void balancer_note_failure(
 /* The step went well: if it is the one that had failed, that is over. Another one's success is not, or what is read again between two tries would
  * make each of them the first. */
 void balancer_note_success(struct balancer *balancer);
+/* A list is complete. True: what was denied may not be there any more, and is tried again. */
+bool balancer_note_listed(struct balancer *balancer);
 /* There is a new plan: a failure of what is no longer part of it is over. */
 void balancer_note_plan(struct balancer *balancer);
 /* From time to time one of the rules that were given up is tried again. */

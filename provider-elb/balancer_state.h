@@ -22,6 +22,12 @@ struct failure {
 	double since; /* of the first one in a row, clock_monotonic_s() */
 };
 
+/* Calls that were denied, although what they are about may just be gone. */
+struct denial {
+	double read_at; /* when it was last read because of one; 0: never, or it has made something since */
+	uint64_t pass; /* of the inventory, that tells whether it is there; 0: none is awaited */
+};
+
 struct balancer {
 	const struct balancer_context *context;
 	char *lb;              /* value of TAG_LB */
@@ -53,7 +59,7 @@ struct balancer {
 	struct failure failure;
 	struct held *held;   /* what AWS refuses, and the rest goes on without */
 	double failed_since; /* one of its balancers has failed in AWS; 0: none has */
-	double denied_at;    /* when it was last read because a call was denied; 0: never */
+	struct denial denial;
 	bool is_backing_off; /* the timer is that of the next try */
 	size_t rules_given_up;
 	double given_up_at;   /* clock_monotonic_s(), the last one */

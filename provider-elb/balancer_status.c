@@ -81,10 +81,29 @@ static const char *find_problem(const struct balancer *balancer)
 	return NULL;
 }
 
-/* After a start it serves all that it did before, while certificates are still being looked for. */
-static bool was_whole(const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+static bool is_wanted_port(const struct wanted_balancer *wanted, uint64_t port)
 {
-	return wanted->waits_for_certificates && serving->applied != NULL;
+	for (size_t i = 0; i < wanted->listeners.count; i++) {
+		if (wanted->listeners.items[i].port == port)
+			return true;
+	}
+	return false;
+}
+
+/* While certificates are awaited, it may serve ports that are not wanted yet, as before the start or the change: what is told must not take them back. What it has is known
+ * better than by what was applied once: to one that never had these ports, there is nothing to wait for. */
+static bool may_serve_more(
+	const struct observed_balancer *serving, const struct wanted_balancer *wanted)
+{
+	if (!wanted->waits_for_certificates)
+		return false;
+	if (!serving->has_content)
+		return serving->applied != NULL;
+	for (size_t i = 0; i < serving->listeners.count; i++) {
+		if (!is_wanted_port(wanted, serving->listeners.items[i].port))
+			return true;
+	}
+	return false;
 }
 
 static void add_address(const struct observed_balancer *serving,
@@ -106,7 +125,7 @@ static void add_addresses(struct balancer *balancer, struct arena *arena, struct
 		const struct wanted_balancer *wanted = &balancer->wanted.balancers[i];
 		const struct observed_balancer *serving =
 			balancer_find_serving(balancer, wanted, arena);
-		if (serving != NULL && !was_whole(serving, wanted))
+		if (serving != NULL && !may_serve_more(serving, wanted))
 			add_address(serving, wanted, arena, status);
 		else
 			missing++;

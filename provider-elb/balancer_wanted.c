@@ -102,14 +102,18 @@ static void set_targets(struct balancer *balancer, struct target_sync *sync,
 		observed_find_group_name(balancer->context->observed, group->name);
 	const struct pool *pool = find_pool(balancer, group->pool);
 	struct elb_target_list targets = {NULL, 0};
+	struct elb_target_list serving = {NULL, 0};
 	size_t left_out = 0;
-	if (pool != NULL)
+	if (pool != NULL) {
+		wanted_serving(
+			pool, group, balancer->context->settings, &balancer->arena, &serving);
 		wanted_targets(pool, group, balancer->context->settings,
 			observed != NULL ? &observed->targets : NULL, *room, &balancer->arena,
 			&targets, &left_out);
+	}
 	*room -= targets.count;
 	balancer->left_out += left_out;
-	target_sync_set(sync, &targets);
+	target_sync_set(sync, &targets, &serving);
 }
 
 static void set_syncs(
@@ -121,6 +125,7 @@ static void set_syncs(
 	struct target_sync_config config = {
 		.calls = balancer->context->calls,
 		.observed = balancer->context->observed,
+		.poll_s = balancer->context->options->poll_interval,
 		.on_progress = on_progress,
 		.on_missing = on_missing,
 		.ctx = balancer,

@@ -127,8 +127,13 @@ void balancers_wake(struct balancers *balancers)
 
 void balancers_on_listed(struct balancers *balancers)
 {
+	struct balancer *next;
 	find_orphans(balancers);
-	balancers_wake(balancers);
+	for (struct balancer *balancer = sorted_first(&balancers->all); balancer != NULL;
+		balancer = next) {
+		next = sorted_next(&balancers->all, balancer);
+		balancer_on_listed(balancer);
+	}
 }
 
 void balancers_on_network(struct balancers *balancers)

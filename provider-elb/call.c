@@ -30,8 +30,7 @@ static void on_done(void *ctx, const struct client_answer *answer)
 	struct call *call = ctx;
 	char *reason = str_dup(answer->message);
 	call->running = NULL;
-	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], call->entry.bucket, 1);
+	metrics_count_call(call->action, call->entry.bucket, answer->outcome);
 	call_queue_done(
 		call->context->queue, &call->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);
@@ -49,6 +48,7 @@ static void send(struct call *call, const struct request *request)
 		.on_done = on_done,
 		.ctx = call,
 	};
+	call->action = request->action;
 	call->running = client_start(call->context->client, &client_request);
 }
 

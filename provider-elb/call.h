@@ -19,6 +19,7 @@ struct call {
 	struct call_entry entry;
 	const struct call_context *context;
 	struct client_call *running;
+	const char *action; /* of the one that runs */
 	/* Fills *ret_request, in the arena. False: there is nothing to send any more, and it has called call_cancel(), or freed it. */
 	bool (*on_turn)(void *ctx, struct arena *arena, struct request *ret_request);
 	/* The call is over: another one may be joined. */

@@ -63,6 +63,8 @@ char *cert_answer_text(const struct cert *cert);
 /* Calls on_change() if there is something new. */
 void cert_tell(struct cert *cert);
 
+/* Of the call that is under way, or just over; static. */
+const char *cert_action(const struct cert *cert);
 /* Makes the call of `step`. */
 void cert_send(struct cert *cert, void (*on_done)(void *ctx, const struct client_answer *answer));
 /* Takes over what the answer says, but for CERT_LOOK's tags; starts the retry timer if the step has to be taken again. */

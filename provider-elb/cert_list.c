@@ -89,8 +89,7 @@ static void on_done(void *ctx, const struct client_answer *answer)
 	struct cert_list *list = ctx;
 	char *reason = str_dup(answer->message);
 	list->call = NULL;
-	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], list->entry.bucket, 1);
+	metrics_count_call("ListCertificates", list->entry.bucket, answer->outcome);
 	call_queue_done(
 		list->config.queue, &list->entry, answer->outcome, reason, answer->retry_after_s);
 	if (answer->outcome == AWS_OK)

@@ -69,6 +69,11 @@ static void put_content(struct cert *cert, struct buf *body)
 	arena_fini(&arena);
 }
 
+const char *cert_action(const struct cert *cert)
+{
+	return actions[cert->step];
+}
+
 void cert_send(struct cert *cert, void (*on_done)(void *ctx, const struct client_answer *answer))
 {
 	const struct cert_copy *target = find_target(cert);
@@ -83,7 +88,7 @@ void cert_send(struct cert *cert, void (*on_done)(void *ctx, const struct client
 		acm_put_arn(&body, str_from(cert->step_arn));
 	struct client_request request = {
 		.service = AWS_ACM,
-		.action = actions[cert->step],
+		.action = cert_action(cert),
 		.body = buf_str(&body),
 		.is_write = cert_plan_is_write(cert->step),
 		.is_secret = cert->step == CERT_IMPORT || cert->step == CERT_REPLACE,

@@ -189,8 +189,7 @@ static void on_answer(void *ctx, const struct client_answer *answer)
 	struct cert *cert = ctx;
 	char *reason = str_dup(answer->message);
 	cert->call = NULL;
-	metric_add(&elb_metrics[ELB_CALLS], answer->outcome, 1);
-	metric_add(&elb_metrics[ELB_CALLS_BY_CLASS], cert->entry.bucket, 1);
+	metrics_count_call(cert_action(cert), cert->entry.bucket, answer->outcome);
 	call_queue_done(
 		cert->config->queue, &cert->entry, answer->outcome, reason, answer->retry_after_s);
 	free(reason);

@@ -27,6 +27,7 @@ struct client_call {
 	char *body; /* copies */
 	char *path;
 	struct http_request *http_request;
+	struct http_peer *peer; /* of the last request; NULL: the system's authorities */
 	struct credentials_waiter waiter;
 	ev_timer failing;
 	uint64_t serial; /* of the keys that were used last */
@@ -61,6 +62,7 @@ static void destroy(struct client_call *call)
 		explicit_bzero(call->body, call->request.body.len);
 	free(call->body);
 	free(call->path);
+	http_peer_release(call->peer);
 	arena_fini(&call->arena);
 	free(call);
 }
@@ -267,6 +269,8 @@ static void send_with(struct client_call *call, const struct aws_keys *keys)
 	char *headers[HEADERS_MAX];
 	char *url = xasprintf("%s%s", client->endpoints->url[request->service], call->path);
 	add_headers(service, request, keys, headers);
+	http_peer_release(call->peer);
+	call->peer = endpoints_hold_peer(client->endpoints);
 	struct http_call http_call = {
 		.method = has_body(request) ? "POST" : "GET",
 		.url = url,
@@ -276,7 +280,7 @@ static void send_with(struct client_call *call, const struct aws_keys *keys)
 		.aws_sigv4 = signature,
 		.body = has_body(request) ? request->body : STR_NONE,
 		.body_is_secret = request->is_secret,
-		.peer = client->endpoints->peer,
+		.peer = call->peer,
 		.body_max = XML_LEN_MAX,
 		.connect_timeout_s = CONNECT_TIMEOUT_S,
 		.timeout_s = client->timeout_s,
@@ -340,6 +344,11 @@ struct client_call *client_start(struct client *client, const struct client_requ
 	else if (!credentials_wait(client->credentials, &call->waiter))
 		ev_timer_start(client->loop, &call->failing);
 	return call;
+}
+
+void client_peer_changed(struct client *client)
+{
+	http_drop_idle(client->http);
 }
 
 struct client *client_new(struct ev_loop *loop, struct credentials *credentials,

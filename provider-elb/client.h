@@ -41,6 +41,8 @@ struct client_request {
 struct client *client_new(struct ev_loop *loop, struct credentials *credentials,
 	const struct endpoints *endpoints, double timeout_s);
 void client_free(struct client *client);
+/* The authorities in `endpoints` are others: no later call uses a connection from before. */
+void client_peer_changed(struct client *client);
 
 /* on_done() comes from the loop, exactly once unless cancelled; the call is gone afterwards, and the client may be freed then. While the keys are being fetched, the call
  * waits for them. */

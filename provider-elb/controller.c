@@ -6,17 +6,15 @@
 #include "provider-elb/balancers.h"
 #include "provider-elb/capabilities.h"
 #include "provider-elb/dns.h"
-#include "provider-elb/endpoints.h"
 #include "provider-elb/gauges.h"
 #include "provider-elb/log_events.h"
-#include "provider-elb/metadata.h"
+#include "provider-elb/region.h"
 
 #include <stdlib.h>
 
-static const double REGION_RETRY_S = 10;
-
-/* Below what an account has: at a rate that is as high as its own, nothing else takes in how unevenly calls arrive. */
-enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 5 };
+/* Below what an account has: at a rate that is as high as its own, nothing else takes in how unevenly calls arrive. Route 53 allows five calls in each second: with the two of
+ * --dns-rate a burst of three is as much. */
+enum { TARGET_BURST = 10, WRITE_BURST = 10, READ_BURST = 30, OTHER_BURST = 10, DNS_BURST = 3 };
 enum { LIST_SUBNETS, LIST_SECURITY_GROUPS, LIST_INBOUND, LIST_ZONES, LIST_COUNT };
 
 struct controller {
@@ -25,6 +23,7 @@ struct controller {
 	struct settings settings;
 	struct aws_environment environment;
 	struct endpoints endpoints;
+	struct region *region;
 	struct credentials *credentials;
 	struct call_context calls;
 	struct observed *observed;
@@ -39,11 +38,8 @@ struct controller {
 	struct gauges gauges;
 	struct provider *provider;
 	ev_timer sweep;
-	ev_timer ask_region;
-	struct metadata_query *region_query;
-	const char *no_region; /* why it is not known; NULL: it is */
-	char *no_credentials;  /* why there are none; NULL: there are some */
-	bool is_linked;        /* the translator is connected */
+	char *no_credentials; /* why there are none; NULL: there are some */
+	bool is_linked;       /* the translator is connected */
 	bool follows; /* another replica is active, or was until just now: what it did has to be read first */
 };
 
@@ -53,8 +49,8 @@ static void check_ready(struct controller *c)
 	const char *missing = NULL;
 	if (c->balancers == NULL)
 		return;
-	if (c->no_region != NULL)
-		missing = c->no_region;
+	if (region_missing_text(c->region) != NULL)
+		missing = region_missing_text(c->region);
 	else if (c->no_credentials != NULL)
 		missing = c->no_credentials;
 	else if (inventory_missing_text(c->inventory) != NULL)
@@ -83,13 +79,25 @@ static void on_credentials(void *ctx, const char *problem)
 	check_ready(c);
 }
 
+void controller_reload(struct controller *c)
+{
+	if (!region_read_authorities(c->region))
+		return;
+	client_peer_changed(c->calls.client);
+	credentials_peer_changed(c->credentials);
+	call_queue_retry_now(c->calls.queue);
+}
+
 static void on_outage(void *ctx, const char *reason)
 {
 	struct controller *c = ctx;
-	if (reason != NULL)
+	if (reason != NULL) {
 		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
-	else
+		/* The authorities may have been replaced. */
+		controller_reload(c);
+	} else {
 		log_event(&EV_OUTAGE_OVER);
+	}
 	if (c->balancers != NULL)
 		balancers_tell_statuses(c->balancers);
 	check_ready(c);
@@ -358,56 +366,31 @@ static void make_balancers(struct controller *c)
 	c->balancers = balancers_new(&c->context);
 }
 
-static char *read_endpoints(struct controller *c, const char *region)
-{
-	char *problem = endpoints_init(&c->endpoints, &c->environment, region, c->options->use_fips,
-		c->options->use_dualstack);
-	if (problem != NULL || c->options->ca_file == NULL)
-		return problem;
-	return endpoints_read_authorities(&c->endpoints, c->options->ca_file);
-}
-
 /* The region is known: calls can be made. */
-static void begin_calls(struct controller *c)
+static void begin_calls(void *ctx)
 {
-	c->no_region = NULL;
+	struct controller *c = ctx;
 	credentials_start(c->credentials);
 	network_start(c->network);
 	inventory_start(c->inventory);
 }
 
-static void on_region(void *ctx, struct str text, const char *problem)
+static void on_region(void *ctx)
 {
-	struct controller *c = ctx;
-	char *region = problem == NULL ? str_dup(text) : NULL;
-	c->region_query = NULL;
-	if (region != NULL) {
-		endpoints_fini(&c->endpoints);
-		char *wrong = read_endpoints(c, region);
-		problem = wrong != NULL ? "the region that instance metadata names has no endpoints"
-					: NULL;
-		free(wrong);
-	}
-	if (problem == NULL) {
-		begin_calls(c);
-	} else {
-		log_event(&EV_REGION_UNKNOWN, LOG_STR("reason", problem));
-		ev_timer_set(&c->ask_region, REGION_RETRY_S, 0.);
-		ev_timer_start(c->calls.loop, &c->ask_region);
-	}
-	free(region);
-	check_ready(c);
-}
-
-static void on_ask_region(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct controller *c = timer->data;
-	c->no_region = "the region: give --region or AWS_REGION, or let instance metadata answer";
-	c->region_query = metadata_start(c->metadata, METADATA_REGION, on_region, c);
+	check_ready(ctx);
 }
 
 static char *read_environment(struct controller *c)
 {
+	struct region_config region_config = {
+		.loop = c->calls.loop,
+		.options = c->options,
+		.environment = &c->environment,
+		.endpoints = &c->endpoints,
+		.on_found = begin_calls,
+		.on_change = on_region,
+		.ctx = c,
+	};
 	struct credentials_config config = {
 		.loop = c->calls.loop,
 		.environment = &c->environment,
@@ -417,12 +400,9 @@ static char *read_environment(struct controller *c)
 	};
 	char *problem = NULL;
 	c->environment.get = aws_environment_getenv;
-	problem = read_endpoints(c, c->options->region);
-	if (problem != NULL)
-		return problem;
-	if (c->endpoints.region == NULL && metadata_is_disabled(&c->environment))
-		return xstrdup("the region is not known: give --region or AWS_REGION");
-	c->credentials = credentials_new(&config, &problem);
+	c->region = region_new(&region_config, &problem);
+	if (problem == NULL)
+		c->credentials = credentials_new(&config, &problem);
 	return problem;
 }
 
@@ -433,8 +413,7 @@ struct controller *controller_new(
 	c->options = options;
 	c->calls.loop = loop;
 	ev_init(&c->sweep, on_sweep);
-	ev_init(&c->ask_region, on_ask_region);
-	c->sweep.data = c->ask_region.data = c;
+	c->sweep.data = c;
 	config_settings(options, &c->settings);
 	*ret_problem = read_environment(c);
 	if (*ret_problem == NULL)
@@ -468,10 +447,7 @@ void controller_start(struct controller *c, struct daemon *daemon)
 	call_queue_set_gate(c->calls.queue, may_write, c);
 	gauges_start(&c->gauges);
 	start_sweep(c);
-	if (c->endpoints.region != NULL)
-		begin_calls(c);
-	else
-		on_ask_region(c->calls.loop, &c->ask_region, 0);
+	region_start(c->region, c->metadata);
 	check_ready(c);
 }
 
@@ -480,7 +456,6 @@ void controller_free(struct controller *c)
 	if (c == NULL)
 		return;
 	ev_timer_stop(c->calls.loop, &c->sweep);
-	ev_timer_stop(c->calls.loop, &c->ask_region);
 	balancers_free(c->balancers);
 	dns_free(c->dns);
 	certs_free(c->certs);
@@ -491,6 +466,7 @@ void controller_free(struct controller *c)
 	client_free(c->calls.client);
 	call_queue_free(c->calls.queue);
 	credentials_free(c->credentials);
+	region_free(c->region);
 	metadata_free(c->metadata);
 	endpoints_fini(&c->endpoints);
 	for (size_t i = 0; i < LIST_COUNT; i++)

@@ -193,6 +193,11 @@ void credentials_free(struct credentials *credentials)
 	free(credentials);
 }
 
+void credentials_peer_changed(struct credentials *credentials)
+{
+	http_drop_idle(credentials->http);
+}
+
 static void attempt_now(struct credentials *credentials)
 {
 	if (credentials->is_busy)

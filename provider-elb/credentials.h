@@ -38,6 +38,9 @@ void credentials_free(struct credentials *credentials);
 /* The first set is fetched, and every further one before the last ends. */
 void credentials_start(struct credentials *credentials);
 
+/* The authorities of the endpoints are others: no later request uses a connection from before. */
+void credentials_peer_changed(struct credentials *credentials);
+
 /* False: there are none now. */
 bool credentials_get(const struct credentials *credentials, struct aws_keys *ret_keys);
 /* AWS refuses these: gets others, of which waiters are told. False: there is no way to get others, because they are static, or because these were got just now for

@@ -14,11 +14,18 @@ static const double CONTAINER_TIMEOUT_S = 2;
 
 /* ---- ending ---- */
 
+static void let_go(struct credentials_fetch *fetch)
+{
+	http_peer_fini(&fetch->link_local);
+	http_peer_release(fetch->peer);
+	fetch->peer = NULL;
+}
+
 static void finish(struct credentials_fetch *fetch, struct key_set *set, const char *problem)
 {
 	fetch->request = NULL;
 	fetch->query = NULL;
-	http_peer_fini(&fetch->link_local);
+	let_go(fetch);
 	fetch->on_done(fetch->ctx, problem == NULL ? set : NULL, problem);
 }
 
@@ -78,12 +85,13 @@ static void send_to_container(struct credentials_fetch *fetch, const struct secr
 	char *header = token->text != NULL ? xasprintf("Authorization: %s", token->text) : NULL;
 	const char *headers[] = {"Accept: application/json", header, NULL};
 	fetch->link_local.proxy_url = xstrdup("");
+	fetch->peer = endpoints_hold_peer(fetch->endpoints);
 	struct http_call call = {
 		.method = "GET",
 		.url = fetch->source->url,
 		.headers = headers,
 		.body_is_secret = true,
-		.peer = is_plain ? &fetch->link_local : fetch->endpoints->peer,
+		.peer = is_plain ? &fetch->link_local : fetch->peer,
 		.body_max = ANSWER_LEN_MAX,
 		.connect_timeout_s = CONTAINER_TIMEOUT_S,
 		.timeout_s = CONTAINER_TIMEOUT_S,
@@ -206,13 +214,14 @@ static void send_to_sts(struct credentials_fetch *fetch, const struct secret *to
 	params_add(&params, str_from(source->role), "RoleArn");
 	params_add(&params, str_from(source->session), "RoleSessionName");
 	params_add(&params, (struct str){token->text, token->len}, "WebIdentityToken");
+	fetch->peer = endpoints_hold_peer(fetch->endpoints);
 	struct http_call call = {
 		.method = "POST",
 		.url = fetch->endpoints->url[AWS_STS],
 		.headers = headers,
 		.body = buf_str(&params.body),
 		.body_is_secret = true,
-		.peer = fetch->endpoints->peer,
+		.peer = fetch->peer,
 		.body_max = ANSWER_LEN_MAX,
 		.connect_timeout_s = CONNECT_TIMEOUT_S,
 		.timeout_s = STS_TIMEOUT_S,
@@ -275,5 +284,5 @@ void credentials_fetch_stop(struct credentials_fetch *fetch)
 		metadata_cancel(fetch->query);
 	fetch->request = NULL;
 	fetch->query = NULL;
-	http_peer_fini(&fetch->link_local);
+	let_go(fetch);
 }

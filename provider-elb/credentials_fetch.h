@@ -24,6 +24,7 @@ struct credentials_fetch {
 	struct http_request *request;
 	struct metadata_query *query;
 	struct http_peer link_local; /* without a proxy */
+	struct http_peer *peer;      /* NULL: the system's authorities */
 };
 
 /* Nothing is under way. */

@@ -182,11 +182,21 @@ char *endpoints_init(struct endpoints *endpoints, const struct aws_environment *
 	return problem;
 }
 
-char *endpoints_read_authorities(struct endpoints *endpoints, const char *path)
+char *endpoints_read_authorities(struct endpoints *endpoints, const char *path, bool *ret_changed)
 {
-	http_peer_release(endpoints->peer);
-	endpoints->peer = http_peer_new();
-	return pem_read_authorities(path, &endpoints->peer->ca_data);
+	struct http_peer *fresh = http_peer_new();
+	char *problem = pem_read_authorities(path, &fresh->ca_data);
+	*ret_changed = problem == NULL &&
+		       (endpoints->peer == NULL || !http_peer_is_same(fresh, endpoints->peer));
+	http_peer_release(*ret_changed ? endpoints->peer : fresh);
+	if (*ret_changed)
+		endpoints->peer = fresh;
+	return problem;
+}
+
+struct http_peer *endpoints_hold_peer(const struct endpoints *endpoints)
+{
+	return endpoints->peer != NULL ? http_peer_hold(endpoints->peer) : NULL;
 }
 
 const char *endpoints_signing_region(const struct endpoints *endpoints, enum aws_service service)

@@ -22,7 +22,9 @@ struct endpoints {
 char *endpoints_init(struct endpoints *endpoints, const struct aws_environment *environment,
 	const char *region, bool use_fips, bool use_dualstack);
 void endpoints_fini(struct endpoints *endpoints);
-/* Certificate authorities from a file, in place of others. NULL, or what is wrong (allocated). */
-char *endpoints_read_authorities(struct endpoints *endpoints, const char *path);
+/* Certificate authorities from a file, in place of others, which stay if it cannot be read. *ret_changed: they are not the same ones. NULL, or what is wrong (allocated). */
+char *endpoints_read_authorities(struct endpoints *endpoints, const char *path, bool *ret_changed);
+/* For one request: authorities may be replaced while it runs. NULL, or to be released. */
+struct http_peer *endpoints_hold_peer(const struct endpoints *endpoints);
 /* That of the load balancers, but for a service that is one for all regions; they have a region. Static, or of the endpoints. */
 const char *endpoints_signing_region(const struct endpoints *endpoints, enum aws_service service);

@@ -9,6 +9,7 @@ struct held {
 	struct str subjects[HELD_MAX]; /* sorted; on the heap */
 	char *reasons[HELD_MAX];
 	double until[HELD_MAX];
+	bool is_denied[HELD_MAX];
 	size_t count;
 };
 
@@ -34,9 +35,11 @@ static void remove_at(struct held *held, size_t at)
 	memmove(&held->subjects[at], &held->subjects[at + 1], behind * sizeof(struct str));
 	memmove(&held->reasons[at], &held->reasons[at + 1], behind * sizeof(char *));
 	memmove(&held->until[at], &held->until[at + 1], behind * sizeof(double));
+	memmove(&held->is_denied[at], &held->is_denied[at + 1], behind * sizeof(bool));
 }
 
-bool held_add(struct held *held, struct str subject, struct str reason, double until)
+bool held_add(
+	struct held *held, struct str subject, struct str reason, double until, bool is_denied)
 {
 	size_t at = place_of(held, subject);
 	if (is_at(held, at, subject))
@@ -47,9 +50,11 @@ bool held_add(struct held *held, struct str subject, struct str reason, double u
 	memmove(&held->subjects[at + 1], &held->subjects[at], behind * sizeof(struct str));
 	memmove(&held->reasons[at + 1], &held->reasons[at], behind * sizeof(char *));
 	memmove(&held->until[at + 1], &held->until[at], behind * sizeof(double));
+	memmove(&held->is_denied[at + 1], &held->is_denied[at], behind * sizeof(bool));
 	held->subjects[at] = (struct str){str_dup(subject), subject.len};
 	held->reasons[at] = str_dup(reason);
 	held->until[at] = until;
+	held->is_denied[at] = is_denied;
 	return true;
 }
 
@@ -70,6 +75,14 @@ void held_expire(struct held *held, double now)
 {
 	for (size_t i = held->count; i-- > 0;) {
 		if (held->until[i] <= now)
+			remove_at(held, i);
+	}
+}
+
+void held_forget_denied(struct held *held)
+{
+	for (size_t i = held->count; i-- > 0;) {
+		if (held->is_denied[i])
 			remove_at(held, i);
 	}
 }

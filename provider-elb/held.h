@@ -15,9 +15,12 @@ struct held;
 struct held *held_new(void);
 void held_free(struct held *held);
 /* Replaces an earlier one of that subject. False: there are too many. Both texts are copied. */
-bool held_add(struct held *held, struct str subject, struct str reason, double until);
+bool held_add(
+	struct held *held, struct str subject, struct str reason, double until, bool is_denied);
 /* It went well. */
 void held_remove(struct held *held, struct str subject);
+/* What was denied may be tried again. */
+void held_forget_denied(struct held *held);
 void held_clear(struct held *held);
 /* Lets go of those whose time is over. */
 void held_expire(struct held *held, double now);

@@ -40,7 +40,8 @@ struct inventory {
 	enum phase phase;
 	char *marker;
 	unsigned pages;
-	uint64_t pass; /* 1 is the first */
+	uint64_t pass;     /* 1 is the first */
+	uint64_t complete; /* the last pass that was */
 	uint64_t losses;
 	double ended_at; /* clock_monotonic_s(), of the last pass */
 	bool is_started;
@@ -252,6 +253,7 @@ static void end_pass(struct inventory *inventory)
 	}
 	inventory->losses += observed_forget_unseen(
 		inventory->config.observed, inventory->pass, on_unseen, NULL);
+	inventory->complete = inventory->pass;
 	if (!inventory->is_known)
 		log_event(&EV_LISTED);
 	inventory->is_known = true;
@@ -416,6 +418,16 @@ void inventory_start_over(struct inventory *inventory)
 		return;
 	call_cancel(&inventory->call);
 	start_pass(inventory);
+}
+
+uint64_t inventory_next_pass(const struct inventory *inventory)
+{
+	return inventory->pass + 1;
+}
+
+uint64_t inventory_complete_pass(const struct inventory *inventory)
+{
+	return inventory->complete;
 }
 
 uint64_t inventory_losses(const struct inventory *inventory)

@@ -42,6 +42,9 @@ const char *inventory_missing_text(const struct inventory *inventory);
 const char *inventory_problem(const struct inventory *inventory);
 /* Lists everything again: soon, after the pass under way if there is one. Cheap; may be called any number of times. */
 void inventory_list_now(struct inventory *inventory);
+/* The number of the pass that begins next, and so knows all that has happened until now; and of the last one that was complete. */
+uint64_t inventory_next_pass(const struct inventory *inventory);
+uint64_t inventory_complete_pass(const struct inventory *inventory);
 /* Somebody else may have written until now: forgets all, and nothing is known before a pass that begins now is complete. */
 void inventory_start_over(struct inventory *inventory);
 /* Counts what was forgotten: who keeps pointers into `observed` over a call compares it. */

@@ -46,6 +46,11 @@ static void stop(void)
 	controller_free(controller);
 }
 
+static void reload(void)
+{
+	controller_reload(controller);
+}
+
 static bool is_filter(const void *ctx)
 {
 	const struct config *given = ctx;
@@ -67,6 +72,7 @@ int main(int argc, char **argv)
 		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
+		.reload = reload,
 		.is_filter = is_filter,
 		.filter = run_filter,
 	};

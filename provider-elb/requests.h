@@ -78,6 +78,8 @@ void answers_tags(const struct xml *xml, struct observed *observed);
 enum requests_health answers_health(const struct xml *xml, struct observed_group *group);
 /* Likewise, but what is registered stays as it is known. */
 enum requests_health answers_health_only(const struct xml *xml);
+/* Of those, the targets that get requests: healthy ones. If there are none, and none is still in its first checks, AWS sends requests to all. */
+struct elb_target_list answers_proven(const struct xml *xml, struct arena *arena);
 /* After a step succeeded: brings `observed` up to date from the plan and, where something was made, from the answer. -EBADMSG: the answer lacks what
  * it must have; what it concerns has to be read again. Between the plan and this nothing that the plan points to may be dropped or forgotten, and
  * afterwards the plan is void: what it points to may be gone. */

@@ -2,19 +2,17 @@
 #include "provider-elb/target_sync.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-elb/targets.h"
+#include "provider-elb/handover.h"
+#include "provider-elb/target_refusals.h"
 
 #include <stdlib.h>
 
-enum {
-	TARGETS_HELD_MAX = 2000, /* of one list that is kept: wanted_targets() gives fewer */
-	REFUSED_MAX = 8,         /* targets that are left out because AWS refuses them */
-};
+enum { TARGETS_HELD_MAX = 2000 }; /* in `departed` */
 
 static const double RETRY_FIRST_S = 1;
 static const double RETRY_CAP_S = 60;
-static const double REFUSED_S = 300;
 
 struct target_sync {
 	struct target_sync_config config;
@@ -25,10 +23,10 @@ struct target_sync {
 	struct elb_target_list departed; /* to be deregistered */
 	bool is_changed;                 /* all of `wanted` has to be registered */
 	bool was_same; /* as wanted when it was compared last: that counts while it is read again */
-	/* Those that AWS refuses by themselves, until the timer lets them be tried again. */
-	struct elb_target_list refused;
-	char *refusal; /* why; NULL: there are none */
-	ev_timer refused_over;
+	struct target_refusals refusals;
+	struct handover handover;
+	ev_timer look;     /* while old targets are kept */
+	bool is_look_next; /* health has to be read */
 	size_t batch; /* how many are sent together: fewer while one that is refused is looked for */
 	struct call call;
 	struct arena sent_arena;
@@ -63,7 +61,7 @@ static struct elb_target_list additions(
 	if (!group->has_targets && !sync->is_changed)
 		return none;
 	struct elb_target_list wanted =
-		targets_minus(&sync->wanted, &sync->refused, sync->wanted.count, arena);
+		targets_minus(&sync->wanted, &sync->refusals.list, sync->wanted.count, arena);
 	/* What was registered in this life without knowing the rest is in group->targets, too. */
 	return targets_minus(&wanted, &group->targets, sync->batch, arena);
 }
@@ -71,26 +69,26 @@ static struct elb_target_list additions(
 static struct elb_target_list removals(
 	const struct target_sync *sync, const struct observed_group *group, struct arena *arena)
 {
-	return targets_minus(group->has_targets ? &group->targets : &sync->departed, &sync->wanted,
-		REQUESTS_TARGETS_MAX, arena);
+	const struct elb_target_list *all = group->has_targets ? &group->targets : &sync->departed;
+	return targets_minus(all, &sync->wanted, all->count, arena);
 }
 
-/* Whether a target stays registered when all that has to go is gone. */
-static bool leaves_one(const struct target_sync *sync, const struct observed_group *group)
+/* Those of `old` that may go. Nothing leads to a group without a load balancer, so nothing is checked there. */
+static struct elb_target_list release(struct target_sync *sync, const struct observed_group *group,
+	const struct elb_target_list *old, struct arena *arena)
 {
-	for (size_t i = 0, k = 0; i < sync->wanted.count && k < group->targets.count;) {
-		int order = target_cmp(&sync->wanted.items[i], &group->targets.items[k]);
-		if (order == 0)
-			return true;
-		i += order < 0;
-		k += order > 0;
-	}
-	return false;
+	static const struct elb_target_list none;
+	struct elb_target_list missing =
+		targets_minus(&sync->wanted, &group->targets, sync->wanted.count, arena);
+	struct elb_target_list staying =
+		targets_minus(&sync->wanted, &missing, sync->wanted.count, arena);
+	return handover_release(&sync->handover, old,
+		group->balancer_arn != NULL ? &staying : &none, clock_monotonic_s(), arena);
 }
 
 /* Additions come first, so that a group is not left without targets; but they take turns, because in a long rollout there are always more of them, and what is
- * gone would go on getting requests. Where there is no room for new ones, half of the old ones go for as many of them, so that some always serve, if there is
- * more than one. */
+ * gone would go on getting requests. Old ones stay until a new one gets requests (handover.h). Where there is no room for new ones, half of the old ones go for as many of
+ * them, so that some always serve, if there is more than one. */
 static void choose(struct target_sync *sync, const struct observed_group *group)
 {
 	struct elb_target_list more, less;
@@ -99,9 +97,14 @@ static void choose(struct target_sync *sync, const struct observed_group *group)
 	more = additions(sync, group, &sync->sent_arena);
 	less = removals(sync, group, &sync->sent_arena);
 	bool is_short = sync->is_full && more.count > sync->room;
+	if (!is_short || less.count == 1)
+		less = release(sync, group, &less, &sync->sent_arena);
+	if (less.count > REQUESTS_TARGETS_MAX)
+		less.count = REQUESTS_TARGETS_MAX;
 	if (is_short)
 		more.count = sync->room;
-	bool is_turn = sync->is_removal_next && !is_short && leaves_one(sync, group);
+	bool is_turn = sync->is_removal_next && !is_short &&
+		       targets_share_one(&sync->wanted, &group->targets);
 	bool is_removal = less.count != 0 && (more.count == 0 || is_turn);
 	if (is_removal && is_short)
 		less.count = (less.count + 1) / 2;
@@ -126,7 +129,8 @@ static bool make(struct target_sync *sync, struct arena *arena, struct request *
 			ret_request);
 		return true;
 	}
-	if (group->has_targets)
+	bool is_look = sync->is_look_next && handover_waits(&sync->handover);
+	if (group->has_targets && !is_look)
 		return false;
 	sync->what = SENT_READ;
 	requests_health(group->group.arn, arena, ret_request);
@@ -140,6 +144,25 @@ static void note_supplied(struct target_sync *sync, struct observed_group *group
 		group->is_supplied = true;
 }
 
+/* Old targets are kept: health is read from time to time. The timer also ends the wait when reads do not get their turn. */
+static void look_again(struct target_sync *sync)
+{
+	if (!handover_waits(&sync->handover)) {
+		ev_timer_stop(sync->config.calls->loop, &sync->look);
+		sync->is_look_next = false;
+	} else if (!ev_is_active(&sync->look)) {
+		ev_timer_set(&sync->look, sync->config.poll_s, 0.);
+		ev_timer_start(sync->config.calls->loop, &sync->look);
+	}
+}
+
+static enum call_rank rank_of(const struct target_sync *sync, const struct observed_group *group)
+{
+	if (sync->what != SENT_READ || group->balancer_arn == NULL)
+		return RANK_CHANGE;
+	return handover_waits(&sync->handover) ? RANK_POLL : sync->read_rank;
+}
+
 static void step(struct target_sync *sync)
 {
 	struct request request = {.service = AWS_ELB};
@@ -149,31 +172,11 @@ static void step(struct target_sync *sync)
 	note_supplied(sync, group);
 	struct arena arena;
 	arena_init(&arena);
-	if (!make(sync, &arena, &request))
-		call_cancel(&sync->call);
-	else if (sync->what == SENT_READ && group->balancer_arn != NULL)
-		call_join(&sync->call, &request, sync->read_rank);
+	if (make(sync, &arena, &request))
+		call_join(&sync->call, &request, rank_of(sync, group));
 	else
-		call_join(&sync->call, &request, RANK_CHANGE);
-	arena_fini(&arena);
-}
-
-/* ---- lists that are kept ---- */
-
-static void replace(struct elb_target_list *list, const struct elb_target_list *with)
-{
-	struct elb_target_list kept;
-	targets_copy(&kept, with);
-	targets_fini(list);
-	*list = kept;
-}
-
-static void add_departed(struct target_sync *sync, const struct elb_target_list *targets)
-{
-	struct arena arena;
-	arena_init(&arena);
-	struct elb_target_list all = targets_union(&sync->departed, targets, &arena);
-	replace(&sync->departed, &all);
+		call_cancel(&sync->call);
+	look_again(sync);
 	arena_fini(&arena);
 }
 
@@ -194,12 +197,18 @@ static void forget_written(struct target_sync *sync)
 	if (sync->what == SENT_REGISTER)
 		sync->is_changed = true;
 	else if (sync->what == SENT_DEREGISTER)
-		add_departed(sync, &sync->sent);
+		targets_add(&sync->departed, &sync->sent);
 }
 
 static void take_read(struct target_sync *sync, struct observed_group *group, const struct xml *xml)
 {
+	struct arena arena;
+	arena_init(&arena);
+	struct elb_target_list proven = answers_proven(xml, &arena);
 	sync->health = answers_health(xml, group);
+	handover_read(&sync->handover, &group->targets, &proven, clock_monotonic_s());
+	sync->is_look_next = false;
+	arena_fini(&arena);
 	/* From now on the whole list says what is to be written. */
 	targets_fini(&sync->departed);
 	sync->is_changed = false;
@@ -211,29 +220,26 @@ static void take_written(struct target_sync *sync, struct observed_group *group)
 		sync->batch *= 2;
 	if (sync->batch > REQUESTS_TARGETS_MAX)
 		sync->batch = REQUESTS_TARGETS_MAX;
+	/* Without knowing the rest, what was wanted before may have been there already. */
+	if (sync->what == SENT_REGISTER && group->has_targets)
+		handover_registered(&sync->handover, &sync->sent, clock_monotonic_s());
 	for (size_t i = 0; i < sync->sent.count; i++) {
 		if (sync->what == SENT_REGISTER)
 			observed_add_target(group, &sync->sent.items[i]);
 		else
 			observed_remove_target(group, &sync->sent.items[i]);
 	}
-	struct arena arena;
-	arena_init(&arena);
 	sync->is_removal_next = sync->what == SENT_REGISTER;
 	if (sync->what == SENT_DEREGISTER)
 		sync->room += sync->sent.count;
 	else
 		sync->room -= sync->room < sync->sent.count ? sync->room : sync->sent.count;
-	if (sync->what == SENT_DEREGISTER) {
-		struct elb_target_list rest =
-			targets_minus(&sync->departed, &sync->sent, TARGETS_HELD_MAX, &arena);
-		replace(&sync->departed, &rest);
-	}
+	if (sync->what == SENT_DEREGISTER)
+		targets_drop(&sync->departed, &sync->sent);
 	if (targets_have_all(&group->targets, &sync->wanted)) {
 		sync->is_changed = false;
 		sync->is_full = false;
 	}
-	arena_fini(&arena);
 }
 
 /* Whether there are old ones that can make room for new ones. */
@@ -248,21 +254,6 @@ static bool make_room(struct target_sync *sync, const struct observed_group *gro
 	return sync->is_full;
 }
 
-/* The only one of the call under way. */
-static void leave_out(struct target_sync *sync, struct str reason)
-{
-	struct arena arena;
-	arena_init(&arena);
-	struct elb_target_list more = targets_union(&sync->refused, &sync->sent, &arena);
-	replace(&sync->refused, &more);
-	arena_fini(&arena);
-	str_set(&sync->refusal, reason);
-	if (ev_is_active(&sync->refused_over))
-		return;
-	ev_timer_set(&sync->refused_over, REFUSED_S, 0.);
-	ev_timer_start(sync->config.calls->loop, &sync->refused_over);
-}
-
 /* AWS refuses a list whole, and one of it may be the cause. False: there is nothing more to find out. */
 static bool look_for_refused(struct target_sync *sync, const struct client_answer *answer)
 {
@@ -274,10 +265,10 @@ static bool look_for_refused(struct target_sync *sync, const struct client_answe
 		return true;
 	}
 	/* With the quota it is nobody's fault. */
-	if (answer->outcome == AWS_QUOTA || sync->refused.count == REFUSED_MAX)
+	if (answer->outcome == AWS_QUOTA || sync->refusals.list.count == TARGET_REFUSALS_MAX)
 		return false;
 	if (targets_have_all(&sync->wanted, &sync->sent))
-		leave_out(sync, answer->message);
+		target_refusals_add(&sync->refusals, &sync->sent, answer->message);
 	return true;
 }
 
@@ -338,18 +329,17 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 	step(timer->data);
 }
 
-static void forget_refused(struct target_sync *sync)
-{
-	ev_timer_stop(sync->config.calls->loop, &sync->refused_over);
-	targets_fini(&sync->refused);
-	str_set(&sync->refusal, STR_NONE);
-	sync->batch = REQUESTS_TARGETS_MAX;
-}
-
-static void on_refused_over(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct target_sync *sync = timer->data;
-	forget_refused(sync);
+	sync->is_look_next = true;
+	step(sync);
+}
+
+static void on_refusals_over(void *ctx)
+{
+	struct target_sync *sync = ctx;
+	sync->batch = REQUESTS_TARGETS_MAX;
 	step(sync);
 	sync->config.on_progress(sync->config.ctx);
 }
@@ -361,44 +351,41 @@ static void note_departed(struct target_sync *sync, const struct elb_target_list
 {
 	struct arena arena;
 	arena_init(&arena);
-	struct elb_target_list left = targets_minus(&sync->wanted, now, TARGETS_HELD_MAX, &arena);
-	struct elb_target_list before =
-		targets_minus(&sync->departed, now, TARGETS_HELD_MAX, &arena);
-	replace(&sync->departed, &before);
-	add_departed(sync, &left);
+	struct elb_target_list all = targets_union(&sync->departed, &sync->wanted, &arena);
+	struct elb_target_list left = targets_minus(&all, now, TARGETS_HELD_MAX, &arena);
+	targets_replace(&sync->departed, &left);
 	arena_fini(&arena);
 }
 
-/* What is refused, and still wanted. */
-static void keep_refused(struct target_sync *sync, const struct elb_target_list *now)
+static void note_handover(struct target_sync *sync, const struct elb_target_list *now,
+	const struct elb_target_list *serving)
 {
+	const struct observed_group *group = find(sync);
+	bool is_known = group != NULL && group->has_targets;
 	struct arena arena;
 	arena_init(&arena);
-	struct elb_target_list gone = targets_minus(&sync->refused, now, REFUSED_MAX, &arena);
-	struct elb_target_list left = targets_minus(&sync->refused, &gone, REFUSED_MAX, &arena);
-	replace(&sync->refused, &left);
-	if (sync->refused.count == 0)
-		forget_refused(sync);
+	struct elb_target_list had =
+		targets_union(&sync->wanted, is_known ? &group->targets : &sync->departed, &arena);
+	handover_want(
+		&sync->handover, sync->has_wanted ? &had : NULL, now, serving, clock_monotonic_s());
 	arena_fini(&arena);
 }
 
-static bool is_same(const struct elb_target_list *a, const struct elb_target_list *b)
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets,
+	const struct elb_target_list *serving)
 {
-	return a->count == b->count && targets_have_all(a, b);
-}
-
-void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets)
-{
-	if (sync->has_wanted && !is_same(&sync->wanted, targets)) {
+	note_handover(sync, targets, serving);
+	if (sync->has_wanted && !targets_equal(&sync->wanted, targets)) {
 		sync->is_changed = true;
 		sync->was_same = false;
 		note_departed(sync, targets);
-		keep_refused(sync, targets);
+		target_refusals_keep(&sync->refusals, targets);
+		if (sync->refusals.reason == NULL)
+			sync->batch = REQUESTS_TARGETS_MAX;
 		/* A change may be what heals a refusal. */
 		ev_timer_stop(sync->config.calls->loop, &sync->retry);
 	}
-	targets_fini(&sync->wanted);
-	targets_copy(&sync->wanted, targets);
+	targets_replace(&sync->wanted, targets);
 	sync->has_wanted = true;
 	step(sync);
 }
@@ -429,9 +416,11 @@ void target_sync_start_over(struct target_sync *sync)
 	if (!call_is_running(&sync->call))
 		call_cancel(&sync->call);
 	ev_timer_stop(loop, &sync->retry);
+	handover_fini(&sync->handover);
 	targets_fini(&sync->departed);
 	str_set(&sync->problem, STR_NONE);
-	forget_refused(sync);
+	target_refusals_forget(&sync->refusals);
+	sync->batch = REQUESTS_TARGETS_MAX;
 	sync->is_changed = sync->was_same = false;
 	sync->read_rank = RANK_CHANGE;
 	step(sync);
@@ -440,16 +429,16 @@ void target_sync_start_over(struct target_sync *sync)
 bool target_sync_is_settled(const struct target_sync *sync)
 {
 	const struct observed_group *group = find(sync);
-	if (group == NULL || sync->problem != NULL || sync->refusal != NULL)
+	if (group == NULL || sync->problem != NULL || sync->refusals.reason != NULL)
 		return false;
 	if (!group->has_targets)
 		return sync->was_same && !sync->is_changed && sync->departed.count == 0;
-	return is_same(&group->targets, &sync->wanted);
+	return targets_equal(&group->targets, &sync->wanted);
 }
 
 const char *target_sync_problem(const struct target_sync *sync)
 {
-	return sync->problem != NULL ? sync->problem : sync->refusal;
+	return sync->problem != NULL ? sync->problem : sync->refusals.reason;
 }
 
 enum requests_health target_sync_health(const struct target_sync *sync)
@@ -470,8 +459,10 @@ struct target_sync *target_sync_new(const struct target_sync_config *config, str
 	backoff_init(&sync->backoff, RETRY_FIRST_S, RETRY_CAP_S);
 	call_init(&sync->call, config->calls, on_turn, on_answer, sync);
 	ev_init(&sync->retry, on_retry);
-	ev_init(&sync->refused_over, on_refused_over);
-	sync->retry.data = sync->refused_over.data = sync;
+	ev_init(&sync->look, on_look);
+	sync->retry.data = sync->look.data = sync;
+	target_refusals_init(&sync->refusals, config->calls->loop, on_refusals_over, sync);
+	handover_init(&sync->handover);
 	return sync;
 }
 
@@ -481,13 +472,13 @@ void target_sync_free(struct target_sync *sync)
 		return;
 	call_cancel(&sync->call);
 	ev_timer_stop(sync->config.calls->loop, &sync->retry);
-	ev_timer_stop(sync->config.calls->loop, &sync->refused_over);
+	ev_timer_stop(sync->config.calls->loop, &sync->look);
+	target_refusals_forget(&sync->refusals);
+	handover_fini(&sync->handover);
 	targets_fini(&sync->wanted);
 	targets_fini(&sync->departed);
-	targets_fini(&sync->refused);
 	arena_fini(&sync->sent_arena);
 	free(sync->problem);
-	free(sync->refusal);
 	free(sync->name);
 	free(sync);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Keeps the targets of one target group as its pool's endpoints are, beside whatever else is done for the load balancer: registers what is new, then
- * deregisters what is gone. One that AWS refuses does not hinder the others: it is found by halving, and tried again later. At most one call at a time; what changes meanwhile is sent together. A change never waits for a read: after a start the
+ * deregisters what is gone, but not before one that stays gets requests (handover.h). One that AWS refuses does not hinder the others: it is found by halving, and tried again later. At most one call at a time; what changes meanwhile is sent together. A change never waits for a read: after a start the
  * targets that AWS has are read at leisure, and until then what changes is written without knowing the rest.
  */
 #pragma once
@@ -14,6 +14,7 @@ struct target_sync;
 struct target_sync_config {
 	const struct call_context *calls;
 	struct observed *observed;
+	double poll_s; /* between reads of health, while old targets are kept */
 	/* Something was learnt or done: the load balancer is planned again. */
 	void (*on_progress)(void *ctx);
 	/* AWS does not know the group: what there is has to be listed. */
@@ -26,9 +27,10 @@ struct target_sync *target_sync_new(const struct target_sync_config *config, str
 void target_sync_free(struct target_sync *sync);
 struct str target_sync_name(const struct target_sync *sync);
 
-/* What is wanted from now on; copied. The first list may have been wanted before this process lived: it is compared with what there is, rather than
+/* What is wanted from now on, and what is not, but may still serve; copied. The first list may have been wanted before this process lived: it is compared with what there is, rather than
  * written. */
-void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets);
+void target_sync_set(struct target_sync *sync, const struct elb_target_list *targets,
+	const struct elb_target_list *serving);
 /* The group was made, found or read, or has gone: goes on. */
 void target_sync_wake(struct target_sync *sync);
 /* Somebody else may have changed them: they are read again. */

@@ -55,6 +55,31 @@ bool targets_have_all(const struct elb_target_list *list, const struct elb_targe
 	return true;
 }
 
+bool targets_equal(const struct elb_target_list *a, const struct elb_target_list *b)
+{
+	return a->count == b->count && targets_have_all(a, b);
+}
+
+bool targets_share_one(const struct elb_target_list *a, const struct elb_target_list *b)
+{
+	for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+		int order = target_cmp(&a->items[i], &b->items[k]);
+		if (order == 0)
+			return true;
+		i += order < 0;
+		k += order > 0;
+	}
+	return false;
+}
+
+void targets_replace(struct elb_target_list *list, const struct elb_target_list *with)
+{
+	struct elb_target_list kept;
+	targets_copy(&kept, with);
+	targets_fini(list);
+	*list = kept;
+}
+
 void targets_copy(struct elb_target_list *to, const struct elb_target_list *from)
 {
 	to->items = xcalloc(from->count + 1, sizeof(struct elb_target));
@@ -63,6 +88,33 @@ void targets_copy(struct elb_target_list *to, const struct elb_target_list *from
 		to->items[i] = from->items[i];
 		to->items[i].ip = (struct str){str_dup(from->items[i].ip), from->items[i].ip.len};
 	}
+}
+
+void targets_add(struct elb_target_list *list, const struct elb_target_list *more)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct elb_target_list all = targets_union(list, more, &arena);
+	targets_replace(list, &all);
+	arena_fini(&arena);
+}
+
+void targets_drop(struct elb_target_list *list, const struct elb_target_list *less)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct elb_target_list rest = targets_minus(list, less, list->count, &arena);
+	targets_replace(list, &rest);
+	arena_fini(&arena);
+}
+
+void targets_keep(struct elb_target_list *list, const struct elb_target_list *only)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct elb_target_list gone = targets_minus(list, only, list->count, &arena);
+	targets_drop(list, &gone);
+	arena_fini(&arena);
 }
 
 void targets_fini(struct elb_target_list *list)

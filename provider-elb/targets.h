@@ -13,6 +13,15 @@ struct elb_target_list targets_minus(const struct elb_target_list *a,
 struct elb_target_list targets_union(
 	const struct elb_target_list *a, const struct elb_target_list *b, struct arena *arena);
 bool targets_have_all(const struct elb_target_list *list, const struct elb_target_list *of);
+bool targets_equal(const struct elb_target_list *a, const struct elb_target_list *b);
+/* Whether one target is in both. */
+bool targets_share_one(const struct elb_target_list *a, const struct elb_target_list *b);
 /* A copy with its own texts, on the heap. */
 void targets_copy(struct elb_target_list *to, const struct elb_target_list *from);
+/* Frees what `list` had, after copying; `with` may hold views of it. */
+void targets_replace(struct elb_target_list *list, const struct elb_target_list *with);
+/* Changes a list that is such a copy. */
+void targets_add(struct elb_target_list *list, const struct elb_target_list *more);
+void targets_drop(struct elb_target_list *list, const struct elb_target_list *less);
+void targets_keep(struct elb_target_list *list, const struct elb_target_list *only);
 void targets_fini(struct elb_target_list *list);

@@ -67,3 +67,6 @@ struct str wanted_group_digest(const struct elb_group *group, struct arena *aren
 void wanted_targets(const struct pool *pool, const struct elb_group *group,
 	const struct settings *settings, const struct elb_target_list *registered, size_t max,
 	struct arena *arena, struct elb_target_list *ret_targets, size_t *ret_left_out);
+/* Those of its inactive endpoints that could be targets: they serve while they terminate, beside others that are ready. */
+void wanted_serving(const struct pool *pool, const struct elb_group *group,
+	const struct settings *settings, struct arena *arena, struct elb_target_list *ret_targets);

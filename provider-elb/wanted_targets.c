@@ -50,7 +50,8 @@ static bool has(const struct elb_target_list *list, const struct elb_target *tar
 		       NULL;
 }
 
-static size_t gather(const struct pool *pool, const struct elb_group *group,
+/* The active ones, or the others. */
+static size_t gather(const struct pool *pool, bool is_active, const struct elb_group *group,
 	const struct settings *settings, const struct elb_target_list *registered,
 	struct candidate *candidates)
 {
@@ -59,7 +60,8 @@ static size_t gather(const struct pool *pool, const struct elb_group *group,
 		const struct pool_endpoint *endpoint = &pool->endpoints.items[i];
 		struct elb_target target = {.ip = endpoint->ip, .port = endpoint->port};
 		enum network_place place = networks_place(settings->networks, endpoint->ip);
-		if (!endpoint->active || place == NETWORK_REFUSED || endpoint->port == 0 ||
+		if (endpoint->active != is_active || place == NETWORK_REFUSED ||
+			endpoint->port == 0 ||
 			(str_find(endpoint->ip, ':') != NULL) != group->is_ipv6)
 			continue;
 		target.is_elsewhere = place == NETWORK_ELSEWHERE;
@@ -94,13 +96,25 @@ static void choose(struct candidate *candidates, size_t count)
 	qsort(candidates, count, sizeof(*candidates), compare_turns);
 }
 
+static void take(const struct candidate *candidates, size_t count, struct arena *arena,
+	struct elb_target_list *ret_targets)
+{
+	ret_targets->items = arena_calloc(arena, count + 1, sizeof(struct elb_target));
+	ret_targets->count = count;
+	for (size_t i = 0; i < count; i++) {
+		ret_targets->items[i] = candidates[i].target;
+		ret_targets->items[i].ip = arena_str(arena, candidates[i].target.ip);
+	}
+	qsort(ret_targets->items, count, sizeof(struct elb_target), compare_places);
+}
+
 void wanted_targets(const struct pool *pool, const struct elb_group *group,
 	const struct settings *settings, const struct elb_target_list *registered, size_t max,
 	struct arena *arena, struct elb_target_list *ret_targets, size_t *ret_left_out)
 {
 	struct candidate *candidates =
 		arena_calloc(arena, pool->endpoints.count + 1, sizeof(*candidates));
-	size_t count = gather(pool, group, settings, registered, candidates);
+	size_t count = gather(pool, true, group, settings, registered, candidates);
 	*ret_targets = (struct elb_target_list){.count = 0};
 	*ret_left_out = 0;
 	if (count == 0)
@@ -111,11 +125,14 @@ void wanted_targets(const struct pool *pool, const struct elb_group *group,
 		*ret_left_out = count - max;
 		count = max;
 	}
-	ret_targets->items = arena_calloc(arena, count + 1, sizeof(struct elb_target));
-	ret_targets->count = count;
-	for (size_t i = 0; i < count; i++) {
-		ret_targets->items[i] = candidates[i].target;
-		ret_targets->items[i].ip = arena_str(arena, candidates[i].target.ip);
-	}
-	qsort(ret_targets->items, count, sizeof(struct elb_target), compare_places);
+	take(candidates, count, arena, ret_targets);
+}
+
+void wanted_serving(const struct pool *pool, const struct elb_group *group,
+	const struct settings *settings, struct arena *arena, struct elb_target_list *ret_targets)
+{
+	struct candidate *candidates =
+		arena_calloc(arena, pool->endpoints.count + 1, sizeof(*candidates));
+	size_t count = gather(pool, false, group, settings, NULL, candidates);
+	take(candidates, drop_copies(candidates, count), arena, ret_targets);
 }

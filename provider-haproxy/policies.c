@@ -66,7 +66,8 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s", policy->https_redirect != 0 ? "s" : "",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s",
+		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",
@@ -347,6 +348,12 @@ static const char *write_route(void *ctx, const struct route *route, struct row_
 	}
 	row_draft_add(draft, ROW_RULE, arena_str(draft->arena, name_str(&route->name)), text);
 	return NULL;
+}
+
+bool policies_stays(enum row_table table, struct str key)
+{
+	return table == ROW_RULE &&
+	       (name_is_one(NAME_ROUTE, key) || str_starts_with(key, STR("draw:")));
 }
 
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)

@@ -33,5 +33,7 @@
 
 extern const struct route_writer policies_writer;
 
+/* Rows of routes, of which a request may have heard just now: they are found by what other rows say. */
+bool policies_stays(enum row_table table, struct str key);
 /* For each name of a pool in a route's row: whether it holds for any. */
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx);

@@ -359,14 +359,15 @@ local function refuse(applet)
 	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
 end
 
--- 0 is the state that all threads share, where one waits for the other: only for what they have to know of each other.
+-- 0 is the state that all threads share, where one waits for the other. A stream has one state for all its actions, that of the first: since one of them counts for
+-- all threads, all of them are there.
 if core.thread == 0 then
-	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
-else
 	core.register_action("sluice_choose", {"http-req"}, choose)
 	core.register_action("sluice_decode", {"http-req"}, decode_path)
+	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
 	core.register_action("sluice_locate", {"http-req"}, locate)
 	core.register_action("sluice_change", {"http-req"}, change)
+else
 	core.register_service("sluice_answer", "http", answer)
 	core.register_service("sluice_refuse", "http", refuse)
 end

@@ -20,9 +20,12 @@
 #include <stdio.h>
 
 static const double undelete_after_s = 1;
+/* Twice: a thread of HAProxy may have read what led to a row just before it changed. */
+static const double release_after_s = 0.25;
 
 struct pump {
 	struct engine *engine;
+	ev_timer release;  /* rows that requests may have heard of */
 	ev_timer undelete; /* when to retry the deletion of servers with connections */
 };
 
@@ -416,6 +419,16 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 	}
 }
 
+static void on_release(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = ((struct pump *)watcher->data)->engine;
+	ev_timer_stop(loop, watcher);
+	ev_timer_set(watcher, release_after_s, 0.);
+	if (rows_release(local_rows(engine->local)))
+		ev_timer_start(loop, watcher);
+	engine_wake(engine);
+}
+
 /* ---- public functions ---- */
 
 void pump_run(struct engine *engine)
@@ -424,6 +437,8 @@ void pump_run(struct engine *engine)
 	/* One that was started by a former release has other tables, and is about to be reloaded. */
 	if (disk_may_store(engine->disk) && connection_has_maps(engine->connection))
 		pump_tables(engine);
+	if (rows_any_stays(local_rows(engine->local)) && !ev_is_active(&engine->pump->release))
+		ev_timer_start(engine->loop, &engine->pump->release);
 	pump_certs_run(engine);
 	unload_trust(engine);
 }
@@ -447,11 +462,15 @@ struct pump *pump_new(struct engine *engine)
 	pump->engine = engine;
 	ev_timer_init(&pump->undelete, on_undelete, undelete_after_s, 0.);
 	pump->undelete.data = pump;
+	ev_timer_init(&pump->release, on_release, release_after_s, 0.);
+	pump->release.data = pump;
+	rows_set_stays(local_rows(engine->local), policies_stays);
 	return pump;
 }
 
 void pump_free(struct pump *pump)
 {
 	ev_timer_stop(pump->engine->loop, &pump->undelete);
+	ev_timer_stop(pump->engine->loop, &pump->release);
 	free(pump);
 }

@@ -199,17 +199,17 @@ static int append_users(
 {
 	struct users users;
 	state_decode(state, object, &objects->arena, &users);
-	return rule_text_users(&users, out) ? 0 : -EMSGSIZE;
+	return users.missing || rule_text_users(&users, out) ? 0 : -EMSGSIZE;
 }
 
-/* Without a row nobody is let in. */
+/* Without a row policies that name them are closed. */
 static void update_users(struct objects *objects, struct state *state, struct object *object)
 {
 	char digest[PAIR_DIGEST_LEN];
 	struct item *item = item_of(objects, object);
 	struct buf text;
 	buf_init(&text, USERS_TEXT_LEN_MAX);
-	bool fits = append_users(objects, state, object, &text) == 0;
+	bool fits = append_users(objects, state, object, &text) == 0 && buf_len(&text) != 0;
 	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "users", name_str(&item->name)),
 		fits ? pair_digest(buf_str(&text), STR_NONE, digest) : STR_NONE);
 	buf_wipe_fini(&text);

@@ -252,6 +252,7 @@ static void add_policy(struct tree_text *tree, const struct policy *policy)
 		add_cors(tree, policy->cors);
 	add_number(tree, "https_redirect", policy->https_redirect);
 	add_number(tree, "https_port", policy->https_port);
+	add_flag(tree, "https_without_slash", policy->https_without_slash);
 	if (policy->hsts != NULL)
 		add_hsts(tree, policy->hsts);
 	add_guards(tree, policy);

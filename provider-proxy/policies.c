@@ -34,7 +34,8 @@ static void tell(struct policies *policies, struct object *object, const struct 
 	size_t count = state_users_of(object, arena, &users);
 	struct notice_owner owner = notice_of_ingress(
 		count != 0 ? object_id(users[0]) : STR("policies"), policy->ingress);
-	notices_set(policies->notices, "policy", name_str(&item->name), &owner, "PolicyRefused",
+	notices_set(policies->notices, "policy", name_str(&item->name), &owner,
+		"TrafficPolicyRefused",
 		arena_printf(arena, "traffic rules: %.*s", STR_FMT(problem)));
 }
 

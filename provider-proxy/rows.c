@@ -15,7 +15,10 @@ struct row {
 	char *has;
 	uint64_t place; /* see rowfile.h */
 	uint64_t filed; /* digest of the value in the file; 0: it has no such row */
+	uint64_t turn;  /* of rows_release() in which it began to stay */
 	bool is_dirty;
+	bool is_staying; /* in that list instead */
+	bool is_released;
 	uint8_t table;
 	uint32_t key_len;
 	char key[];
@@ -27,6 +30,9 @@ TAILQ_HEAD(row_list, row);
 struct rows {
 	struct row_tree tree[ROW_TABLE_COUNT];
 	struct row_list dirty[ROW_TABLE_COUNT];
+	struct row_list staying;
+	bool (*stays)(enum row_table table, struct str key);
+	uint64_t turn;
 	size_t dirty_count;
 	uint64_t change_count;
 	bool is_filed[ROW_TABLE_COUNT];
@@ -85,9 +91,37 @@ static uint64_t digest_of_wanted(const struct row *row)
 	return row->wanted != NULL ? hash_of(str_from(row->wanted)) : 0;
 }
 
+static bool has_to_stay(struct rows *rows, const struct row *row)
+{
+	return row->wanted == NULL && row->has != NULL && !row->is_released &&
+	       rows->stays != NULL && rows->stays((enum row_table)row->table, row_key(row));
+}
+
+static bool settle_staying(struct rows *rows, struct row *row)
+{
+	bool stays = has_to_stay(rows, row);
+	if (stays && !row->is_staying) {
+		/* It has one place in lists. */
+		if (row->is_dirty) {
+			TAILQ_REMOVE(&rows->dirty[row->table], row, dirty);
+			rows->dirty_count--;
+			row->is_dirty = false;
+		}
+		TAILQ_INSERT_TAIL(&rows->staying, row, dirty);
+		row->turn = rows->turn;
+	} else if (!stays && row->is_staying) {
+		TAILQ_REMOVE(&rows->staying, row, dirty);
+	}
+	row->is_staying = stays;
+	row->is_released = row->is_released && row->wanted == NULL;
+	return stays;
+}
+
 /* Adds the row to the dirty list or removes it, and frees it once no side has it. */
 static void settle(struct rows *rows, struct row *row)
 {
+	if (settle_staying(rows, row))
+		return;
 	bool differs = !are_equal(row->wanted, row->has) ||
 		       (rows->is_filed[row->table] && !row_is_filed(row));
 	if (differs && !row->is_dirty) {
@@ -120,6 +154,27 @@ void rows_want(struct rows *rows, enum row_table table, struct str key, struct s
 	row->wanted = copy(value);
 	rows->change_count++;
 	settle(rows, row);
+}
+
+void rows_set_stays(struct rows *rows, bool (*stays)(enum row_table table, struct str key))
+{
+	rows->stays = stays;
+}
+
+bool rows_release(struct rows *rows)
+{
+	struct row *row;
+	while ((row = TAILQ_FIRST(&rows->staying)) != NULL && row->turn < rows->turn) {
+		row->is_released = true;
+		settle(rows, row);
+	}
+	rows->turn++;
+	return !TAILQ_EMPTY(&rows->staying);
+}
+
+bool rows_any_stays(const struct rows *rows)
+{
+	return !TAILQ_EMPTY(&rows->staying);
 }
 
 struct str rows_wanted(const struct rows *rows, enum row_table table, struct str key)
@@ -222,6 +277,7 @@ void rows_set_filed(struct rows *rows, enum row_table table, bool is_filed)
 struct rows *rows_new(void)
 {
 	struct rows *rows = xcalloc(1, sizeof(*rows));
+	TAILQ_INIT(&rows->staying);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
 		RB_INIT(&rows->tree[table]);
 		TAILQ_INIT(&rows->dirty[table]);

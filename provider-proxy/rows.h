@@ -30,6 +30,13 @@ void rows_want(struct rows *rows, enum row_table table, struct str key, struct s
 /* What is wanted, absent when nothing is. */
 struct str rows_wanted(const struct rows *rows, enum row_table table, struct str key);
 
+/* Rows that are not wanted any more, and of which this holds, stay where the proxy has them until rows_release() has been called twice, and are not dirty
+ * meanwhile: somebody may have found the way to them. */
+void rows_set_stays(struct rows *rows, bool (*stays)(enum row_table table, struct str key));
+/* Whether any are left, for which it has to be called again. */
+bool rows_release(struct rows *rows);
+bool rows_any_stays(const struct rows *rows);
+
 /* The oldest dirty row of the table, NULL when there is none. It stays dirty until rows_has() says that the proxy has what is wanted,
  * and row_set_filed() has said that the file does. */
 struct row *rows_first_dirty(struct rows *rows, enum row_table table);

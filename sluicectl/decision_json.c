@@ -188,12 +188,13 @@ int decision_put_json(const struct decision *decision, struct buf *out)
 	open(&w, "{");
 	put_rule(&w, decision);
 	put_steps(&w, decision);
+	if (decision->pools.count != 0)
+		put_pools(&w, decision);
 	member_uint(&w, "status", decision->status);
 	if (decision->status != 0) {
 		put_headers(&w, "headers", &decision->headers);
 		member_text(&w, "body", decision->body);
 	} else {
-		put_pools(&w, decision);
 		member_true(&w, "passed_through", decision->is_passed_through);
 		member_text(&w, "target", decision->target);
 		member_text(&w, "host_header", decision->host_header);

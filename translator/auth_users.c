@@ -124,6 +124,7 @@ static void read_lines(const struct reading *r, const struct secret_record *secr
 			text = secret->entries.items[i].value;
 	}
 	if (text.len == 0 || text.len > AUTH_TEXT_MAX_LEN) {
+		r->users->is_missing = true;
 		tell(r, text.len == 0 ? "it has no key auth, so nobody is let in"
 				      : "its key auth is longer than 512 KiB, so nobody is let in");
 		return;
@@ -163,6 +164,7 @@ void auth_users_read(const struct secret_record *secret, struct str name, bool o
 	struct reading r = {arena, name, ret_users};
 	*ret_users = (struct auth_users){0};
 	if (secret == NULL) {
+		ret_users->is_missing = true;
 		tell(&r, "it does not exist, so nobody is let in");
 		return;
 	}

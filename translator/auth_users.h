@@ -15,6 +15,7 @@ enum { AUTH_PROBLEMS_MAX = 8 /* that are told one by one */ };
 struct auth_users {
 	struct auth_user *items; /* sorted by name, without duplicates; views of the record */
 	size_t count;
+	bool is_missing; /* there is no such Secret, or it has nothing for users */
 	const char *problems[AUTH_PROBLEMS_MAX]; /* for their owners */
 	size_t problem_count;
 };

@@ -63,9 +63,9 @@ static struct node *outer_node(const struct inspect_list *list, struct engine *e
 	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER ||
 		list->lb_kind == LB_VIRTUAL_HOST)
 		return graph_find_from(&engine->graph.balancers, from);
-	if (list->what == INSPECT_OBJECTS && list->lb_kind == LB_POLICY)
+	if (list->lb_kind == LB_POLICY)
 		return graph_find_from(&engine->graph.policies, from);
-	if (list->what == INSPECT_OBJECTS && list->lb_kind == LB_USERS)
+	if (list->lb_kind == LB_USERS)
 		return graph_find_from(&engine->graph.users, from);
 	if (list->what == INSPECT_RECORDS)
 		kind = record_node_kind(list->record_kind);
@@ -149,7 +149,7 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 	if (node->kind == NODE_POOL)
 		return put_pool(object, out);
 	if (node->kind == NODE_USERS) {
-		/* Names are as secret as hashes. */
+		/* Without names and hashes. */
 		struct users users = {.key = ((const struct users *)object)->key};
 		return message_encode_object(&users, out, &rev, &error) == 0;
 	}

@@ -372,6 +372,7 @@ static const void *build_users(
 	auth_users_read(secret, name, of_keys, objects->scratch, &read);
 	tell_bad_users(objects, node, &read, diags);
 	*users = (struct users){.key = {.kind = LB_USERS, .id = node_key(&node->node)}};
+	users->missing = read.is_missing;
 	users->users.items = read.items;
 	users->users.count = read.count;
 	return users;

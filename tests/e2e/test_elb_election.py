@@ -14,15 +14,22 @@ from lib.wait import stays, wait_for
 from standins.elb.client import Aws
 
 TAG = "AddTags"
+WRITE = "ChangeResourceRecordSets"
 OWNER = "default/web"
 
 
 class ElbReplicas(InAws, Replicas):
     def make_target(self) -> Aws:
-        return Aws(settings={"policy": policy()})
+        aws = Aws(settings={"policy": policy()})
+        self.zone = aws.zone("example.com")
+        return aws
 
     def make_provider(self, runtime: pathlib.Path, folder: pathlib.Path) -> Daemon:
         return elb_provider(runtime, folder, self.aws, source="session")
+
+    def hosts(self) -> list[str]:
+        """Those that have a record."""
+        return sorted(record["Name"].rstrip(".") for record in self.aws.records(self.zone) if record["Type"] == "A")
 
     @property
     def aws(self) -> Aws:
@@ -112,3 +119,68 @@ def test_who_follows_reads_nothing_again_and_again(replicas):
     replicas.apply("/foo", "/new")
     replicas.wait_applied(2)
     stays(lambda: not [call for call in replicas.aws.calls() if call["access_key"] == key], "that only the leader calls AWS", 1)
+
+
+# Records in Route 53
+
+
+class DnsReplicas(ElbReplicas):
+    def make_provider(self, runtime: pathlib.Path, folder: pathlib.Path) -> Daemon:
+        return elb_provider(runtime, folder, self.aws, "--route53-zone", self.zone, "--dns-rate", "500", source="session")
+
+    def apply_hosts(self, *names: str) -> None:
+        cluster = self.cluster
+        cluster.apply(cluster.service("web"), cluster.slice("web", ["172.31.0.10"]),
+                      cluster.ingress("web", [{"host": f"{name}.example.com", "paths": [("/", "Prefix", "web", 80)]} for name in names]))
+
+    def wait_hosts(self, *names: str) -> None:
+        wait_for(lambda: self.hosts() == [f"{name}.example.com" for name in names], f"records of {names}", 60)
+
+    def changes_of(self, replica: Replica) -> int:
+        return self.writes_of(replica).count(WRITE)
+
+
+@pytest.fixture
+def named():
+    with DnsReplicas(2) as running:
+        running.apply_hosts("a", "b")
+        running.wait_hosts("a", "b")
+        running.cluster.wait_addresses("web", 1)
+        running.aws.forget()
+        yield running
+
+
+def test_another_takes_over_the_records(named):
+    """It takes the records that the other one has made for ours, and writes what has changed, and only that."""
+    old = named.wait_leader()
+    new = next(replica for replica in named.all if replica is not old)
+    undo = named.lose(old, "killed")
+    named.apply_hosts("b", "c")
+    assert named.wait_leader(but=old) is new
+    named.wait_hosts("b", "c")
+    assert named.changes_of(new) == 1
+    undo()
+    wait_for(lambda: old.watcher.events("following"), "the old one to follow")
+    named.apply_hosts("c", "d")
+    named.wait_hosts("c", "d")
+    assert named.changes_of(old) == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_one_loses_its_right_while_it_writes_records(named, when):
+    """Its change may be carried out much later; it says what has to be there, so it overwrites nothing that the other one has made."""
+    old = named.wait_leader()
+    new = next(replica for replica in named.all if replica is not old)
+    number = named.aws.fault("hold", action=WRITE, count=1, when=when)
+    named.apply_hosts("a", "b", "c")
+    wait_for(lambda: named.aws.calls(WRITE), "the change to be half done")
+    named.lose(old, "cut off")
+    old.provider.wait_event("follows", timeout=60)
+    assert named.wait_leader(but=old) is new
+    named.wait_hosts("a", "b", "c")
+    named.apply_hosts("a", "c")
+    named.wait_hosts("a", "c")
+    written = named.changes_of(new)
+    named.aws.clear(number)
+    stays(lambda: named.hosts() == ["a.example.com", "c.example.com"], "what the other one has made", 1)
+    assert written == named.changes_of(new) == (2 if when == "before" else 1)

@@ -30,22 +30,26 @@ def bench():
 
 
 class Callers(Clients):
-    """Each connection has to hear the name of a pod, and its own words again."""
+    """Each connection has to hear the name of a pod, and its own words again. `names` are those that connections heard which began after forget()."""
 
     def __init__(self, port: int, count: int = 3):
         super().__init__(count)
         self.port, self.good = port, 0
         self.names: set[str] = set()
 
+    def forget(self) -> None:
+        self.names = set()
+
     def _run(self, number: int) -> None:
         while not self._end.is_set():
+            names = self.names
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=30) as link, link.makefile("rb") as lines:
                     name = lines.readline()
                     link.sendall(b"hello\n")
                     if lines.readline() != b"hello\n":
                         raise ConnectionError("the words were lost")
-                    self.names.add(name.decode().strip())
+                    names.add(name.decode().strip())
                     self.good += 1
             except OSError as failure:
                 self.failures.append(repr(failure))
@@ -69,7 +73,7 @@ def test_endpoints_of_a_network_load_balancer_are_replaced_under_load(bench):
         for first in (1, 2, 4):
             bench.serve(bench.pool("db", *pods[first:first + 2], protocol="tcp"), owner=DB)
             wait_for(lambda: bench.targets(DB) == sorted(f"{p.inside}:5432" for p in pods[first:first + 2]), "the endpoints")  # noqa: B023
-            callers.names.clear()
+            callers.forget()
             wait_for(lambda: len(callers.names) == 2, "both endpoints to be asked")
             assert callers.names == {p.name for p in pods[first:first + 2]}
         long.sendall(b"still here")

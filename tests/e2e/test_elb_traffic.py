@@ -94,6 +94,73 @@ def test_all_endpoints_are_replaced_at_once(bench):
             pod.stop()
 
 
+@pytest.fixture
+def checked():
+    """The pool `web` with three pods, which is served, and three others. A new target gets no request before its first check, which ends when the test says so."""
+    with TrafficBench() as bench:
+        old, new = [bench.pod(f"old-{n}") for n in range(3)], [bench.pod(f"new-{n}") for n in range(3)]
+        bench.serve(*web(bench, *old))
+        bench.aws.control("set-health", group=bench.group()["name"], state="healthy")
+        bench.aws.configure(initial_s=3600.0)
+        bench.aws.forget()
+        yield bench, old, new
+
+
+def end_checks(bench: TrafficBench, *pods: Any) -> None:
+    bench.aws.control("set-health", group=bench.group()["name"], state="healthy", ids=[pod.inside for pod in pods])
+
+
+def places(pods: list[Any]) -> list[str]:
+    return sorted(f"{pod.inside}:{pod.port}" for pod in pods)
+
+
+def replace_all(bench: TrafficBench, old: list[Any], new: list[Any]) -> None:
+    """Of the new ones none has been checked."""
+    bench.translator.put(bench.pool("web", *new, ending=old))
+    wait_for(lambda: bench.targets() == places(old + new), "the new ones to be registered")
+
+
+def test_all_endpoints_are_replaced_before_a_new_one_is_checked(checked):
+    """The old ones end, and serve until they have ended; until a new one gets requests, they stay."""
+    bench, old, new = checked
+    with undisturbed(bench.load((HOST, "/"))):
+        replace_all(bench, old, new)
+        stays(lambda: bench.targets() == places(old + new), "the old ones to be registered", 1)
+        end_checks(bench, new[1])
+        wait_for(lambda: bench.targets() == places(new), "the old ones to go")
+        bench.serve(bench.pool("web", *new))
+        for pod in old:
+            pod.stop()
+    assert [action for action in bench.writes() if action.endswith("Targets")] == ["RegisterTargets", "DeregisterTargets"]
+
+
+def test_old_endpoints_stay_although_the_provider_is_killed_meanwhile(checked):
+    bench, old, new = checked
+    with undisturbed(bench.load((HOST, "/"))):
+        replace_all(bench, old, new)
+        bench.aws.forget()
+        bench.restart()
+        wait_for(lambda: bench.aws.calls("DescribeTargetHealth"), "that the next life has read the group")
+        stays(lambda: bench.targets() == places(old + new), "the old ones to be registered", 1)
+        end_checks(bench, *new)
+        wait_for(lambda: bench.targets() == places(new), "the old ones to go")
+        bench.serve(bench.pool("web", *new))
+        for pod in old:
+            pod.stop()
+
+
+def test_endpoints_end_one_after_the_other_before_a_new_one_is_checked(checked):
+    """One that has ended is taken out at once: those that still serve get its requests."""
+    bench, old, new = checked
+    with undisturbed(bench.load((HOST, "/"))):
+        replace_all(bench, old, new)
+        bench.translator.put(bench.pool("web", *new, ending=old[1:]))
+        wait_for(lambda: bench.targets() == places(old[1:] + new), "the one that has ended to go")
+        old[0].stop()
+        end_checks(bench, *new)
+        wait_for(lambda: bench.targets() == places(new), "the others to go")
+
+
 def test_a_request_that_an_endpoint_holds_is_answered_although_it_goes(bench):
     old, new = bench.pod("old"), bench.pod("new")
     bench.serve(*web(bench, old))

@@ -4,11 +4,10 @@ but for what a row says of them."""
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
-from lib.ingress_cases import ROWS, World, ask, differences
+from lib.ingress_cases import ROWS, World, problems_of
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
 
@@ -28,14 +27,9 @@ def line(request):
         yield whole
 
 
-def problems_of(line: ProxyLine, row: dict[str, Any]) -> dict[str, list[str]]:
-    proxy = line.proxy
-    return {f"{index}: {wish.get('method', 'GET')} {wish['target']}": problems for index, wish in enumerate(row["asks"])
-            if (problems := differences(row, wish, ask(row, wish, proxy.address, proxy.http, proxy.https)))}
-
-
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 def test_the_line_does_what_the_original_did(line, row):
     """Or something else, and the row says why: then it is no longer true when it does the same."""
-    found, why = problems_of(line, row), row.get("differs", {}).get(line.name)
+    proxy = line.proxy
+    found, why = problems_of(row, proxy.address, proxy.http, proxy.https), row.get("differs", {}).get(line.name)
     assert not found if why is None else found, why

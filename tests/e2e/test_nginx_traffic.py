@@ -15,7 +15,7 @@ import pytest
 
 from lib import processes
 from lib.answer import Answer
-from lib.backend import Backend
+from lib.backend import Backend, H2Backend
 from lib.local_proxy import host, pool
 from lib.nginx import Nginx
 from lib.provider_link import Object
@@ -213,7 +213,13 @@ def test_users_change_at_once(proxy: Nginx) -> None:
     assert proxy.reached("a.test", headers=basic("bob", "password")) == 401
     assert proxy.reached("a.test", headers=basic("bob", "admin")) == "one"
     proxy.apply(gone=[("users", "u")])
-    assert proxy.reached("a.test", headers=basic("bob", "admin")) == 401
+    assert proxy.reached("a.test", headers=basic("bob", "admin")) == 503
+
+
+def test_a_path_over_http2_is_rewritten(proxy: Nginx) -> None:
+    with H2Backend("two") as other:
+        proxy.apply(pool("h2", other, protocol="h2c"), policy(rewrite=[{"text": "/new"}, {"value": "path-rest"}]), host("a.test", rule("/old", pool="h2")))
+        assert proxy.request("a.test", "/old/a%20b?x=%31").json["target"] == "/new/a%20b?x=%31"
 
 
 def test_hashes_are_kept_like_keys(proxy: Nginx) -> None:

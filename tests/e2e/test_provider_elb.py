@@ -2,8 +2,11 @@
 """provider-elb against the stand-in of AWS, told what is wanted by a translator of the tests."""
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from lib.admin import look
 from lib.certs import self_signed
 from lib.elb_bench import ElbBench
 from lib.provider_link import certificate, load_balancer, pool, virtual_host
@@ -60,6 +63,27 @@ def test_an_ingress_becomes_a_load_balancer(bench):
     assert not bench.aws.control("failures")
 
 
+def counted(bench: ElbBench, metric: str) -> dict[str, int]:
+    """By action, without those that are 0."""
+    text = look(bench.runtime / "provider-elb.admin", "/metrics").text
+    return {action: int(value) for action, value in re.findall(rf'^{metric}_total{{action="(\w+)"}} (\d+)$', text, re.MULTILINE) if value != "0"}
+
+
+def test_calls_are_counted_by_action_as_aws_sees_them(bench):
+    bench.aws.fault("throttle", action="CreateRule", count=1)
+    bench.aws.fault("error", action="CreateListener", count=1)
+    bench.translator.put(certificate("cert", self_signed("foo.bar.com")), *web(https=443, certificates=["default/cert"]))
+    bench.remembered()
+    bench.translator.put(*web("172.31.0.11", path="/bar"))
+    bench.remembered()
+    bench.translator.remove_ingress(WEB)
+    bench.translator.remove(("pool", WEB), ("certificate", "default/cert"))
+    wait_for(lambda: not bench.aws.balancers() and not bench.aws.groups() and not bench.aws.certificates(), "nothing to be left")
+    wait_for(lambda: counted(bench, "sluice_elb_calls_by_action") == bench.aws.counts(), "the counts to agree")
+    assert counted(bench, "sluice_elb_throttled_by_action") == {"CreateRule": 1}
+    assert counted(bench, "sluice_elb_failed_by_action")["CreateListener"] == 1
+
+
 def test_no_address_is_shown_before_the_load_balancer_is_active(bench):
     bench.aws.configure(provisioning_told=True)
     bench.translator.put(*web())
@@ -99,19 +123,26 @@ def test_rules_that_change_places_cost_one_call(bench):
 
 
 def test_an_endpoint_that_comes_costs_one_call_and_one_that_goes_another(bench):
+    """So it is while one stays that was seen to get requests; the first one of a new group is looked at."""
     bench.translator.put(*web("172.31.0.10", "172.31.0.11"))
     served(bench)
-    bench.translator.put(pool("web", endpoints=["172.31.0.10", "172.31.0.12"]))
-    wait_for(lambda: bench.targets() == ["172.31.0.10:8080", "172.31.0.12:8080"], "the new endpoint")
-    bench.settle()
-    assert bench.writes() == ["RegisterTargets", "DeregisterTargets"]
-    assert bench.aws.counts().get("DescribeTargetHealth", 0) == 0
+    for new, reads in ((12, 1), (13, 0)):
+        bench.translator.put(pool("web", endpoints=["172.31.0.10", f"172.31.0.{new}"]))
+        wait_for(lambda: bench.targets() == ["172.31.0.10:8080", f"172.31.0.{new}:8080"], "the new endpoint")  # noqa: B023
+        bench.settle()
+        assert bench.writes() == ["RegisterTargets", "DeregisterTargets"]
+        assert bench.aws.counts().get("DescribeTargetHealth", 0) <= reads
+        bench.aws.forget()
 
 
 def test_in_a_rollout_what_goes_does_not_wait_for_all_that_comes(bench):
     before = [f"172.31.0.{n}" for n in range(1, 5)]
-    bench.translator.put(*web(*before))
+    bench.translator.put(*web(*before, "172.31.0.10"))
     served(bench)
+    bench.translator.put(pool("web", endpoints=before))
+    wait_for(lambda: bench.targets() == [f"{ip}:8080" for ip in before], "that those which stay get requests")
+    bench.settle()
+    bench.aws.forget()
     bench.aws.fault("hold", action="RegisterTargets", count=1)
     bench.translator.put(pool("web", endpoints=["172.31.0.11", *before[1:]]))
     wait_for(lambda: bench.writes() == ["RegisterTargets"], "the first registration")

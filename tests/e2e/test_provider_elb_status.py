@@ -58,6 +58,37 @@ def test_nobody_is_told_of_what_passes(bench):
     assert ports(bench) == [80, 443]
 
 
+def test_a_port_that_is_new_does_not_hide_the_others(bench):
+    """It has been as wanted before, which says nothing of a port that it never had: what it serves is told while the certificate is being imported."""
+    bench.translator.put(*web())
+    bench.remembered()
+    bench.translator.statuses.clear()
+    number = bench.aws.fault("hold", action="ImportCertificate")
+    bench.translator.put(certificate("cert", self_signed("foo.bar.com")), *web(https=443, certificates=["default/cert"]))
+    wait_for(lambda: ports(bench) == [80], "the port that is served")
+    assert bench.translator.status(WEB)["state"] == "pending"
+    bench.aws.clear(number)
+    bench.settle()
+    assert ports(bench) == [80, 443]
+
+
+def test_a_port_is_not_taken_back_while_its_other_certificate_is_imported(bench):
+    bench.translator.put(certificate("one", self_signed("foo.bar.com")), *web(https=443, certificates=["default/one"]))
+    bench.remembered()
+    assert ports(bench) == [80, 443]
+    told = len(bench.translator.status_log)
+    number = bench.aws.fault("hold", action="ImportCertificate")
+    bench.translator.put(certificate("two", self_signed("foo.bar.com")), *web(https=443, certificates=["default/two"]))
+    bench.translator.remove(("certificate", "default/one"))
+    wait_for(lambda: len(bench.aws.calls("ImportCertificate")) == 2, "the other certificate to be imported")
+    bench.aws.clear(number)
+    bench.settle()
+    assert ports(bench) == [80, 443]
+    for status in bench.translator.status_log[told:]:
+        shown = [port["port"] for address in status.get("addresses", []) for port in address["ports"]]
+        assert shown in ([], [80, 443]), status
+
+
 def test_no_port_is_taken_back_while_certificates_are_looked_for(bench):
     bench.translator.put(certificate("cert", self_signed("foo.bar.com")), *web(https=443, certificates=["default/cert"]))
     bench.remembered()

@@ -17,6 +17,7 @@ import pytest
 from lib.backend import Backend
 from lib.certs import Authority, Pair, self_signed
 from lib.daemon import Daemon
+from lib.elb_bench import ElbBench
 from lib.forwarder import Forwarder
 from lib.line import build_folder
 from lib.local_proxy import certificate, host, pool
@@ -28,7 +29,7 @@ from lib.wait import wait_for
 
 OF_FILTERS = {"manifests", "records", "places", "hello", "reports"}  # files of a program that ends when it has read them
 PROGRAMS = ["watcher/sluice-watcher", "translator/sluice-translator",
-            *(f"provider-{name}/sluice-provider-{name}" for name in ("rancher", "haproxy", "nginx"))]
+            *(f"provider-{name}/sluice-provider-{name}" for name in ("rancher", "elb", "haproxy", "nginx"))]
 
 
 class TlsGate(Forwarder, contextlib.AbstractContextManager):
@@ -38,6 +39,7 @@ class TlsGate(Forwarder, contextlib.AbstractContextManager):
     def __init__(self, port: int, pair: Pair, clients_of: bytes):
         self.clients_of = clients_of
         self.clients: list[str] = []
+        self._open: list[socket.socket] = []
         self.show(pair)
         super().__init__(port)
 
@@ -57,7 +59,15 @@ class TlsGate(Forwarder, contextlib.AbstractContextManager):
         tls = self.context.wrap_socket(near, server_side=True)
         shown = dict(pair[0] for pair in (tls.getpeercert() or {}).get("subject", ()))
         self.clients.append(shown.get("commonName", ""))
+        self._open.append(tls)
         return tls
+
+    def drop(self) -> None:
+        """Ends all connections."""
+        for tls in self._open:
+            with contextlib.suppress(OSError):
+                tls.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -162,6 +172,72 @@ def test_new_keys_and_certificates_are_in_use_and_nothing_is_cut(gate):
     files["access"].write_text(bench.rancher.access_key)
     hang_up(bench.provider, "keys-changed")
     wants(bench, "third")
+
+
+# The authorities of AWS's endpoints
+
+@pytest.fixture
+def aws(tmp_path):
+    """provider-elb before an AWS behind TLS, whose authority is in a file; the address that the VPC's pods have is nobody's."""
+    ours = Authority("ours")
+    file = tmp_path / "ca.pem"
+    file.write_bytes(ours.pem)
+    with ElbBench(start=False, arguments=["--ca-file", str(file)]) as bench:
+        with TlsGate(int(bench.aws.url.rpartition(":")[2]), ours.sign("localhost"), ours.pem) as running:
+            bench.provider.environment["AWS_ENDPOINT_URL"] = f"https://localhost:{running.port}"
+            bench.start()
+            has_balancer(bench, "web")
+            yield bench, running, file
+            bench.provider.stop()
+
+
+def has_balancer(bench: ElbBench, name: str) -> None:
+    """Another load balancer is made: calls succeed."""
+    bench.translator.put(*simple(name, f"{name}.bar.com"))
+    bench.settle(f"default/{name}")
+
+
+def outages(bench: ElbBench, since: int) -> list[str]:
+    return [line for line in bench.provider.lines[since:] if "event=aws-outage " in line]
+
+
+@pytest.mark.parametrize("broken", [b"", b"words", b"-----BEGIN CERTIFICATE-----\nMIIB"], ids=["empty", "words", "half"])
+def test_broken_authorities_of_aws_are_named_and_the_old_ones_stay(aws, broken):
+    bench, _, file = aws
+    since = len(bench.provider.lines)
+    file.write_bytes(broken)
+    hang_up(bench.provider, "authorities-unreadable", str(file))
+    has_balancer(bench, "second")
+    assert not outages(bench, since)
+
+
+def test_other_authorities_of_aws_are_in_use_and_nothing_is_cut(aws):
+    bench, gate_, file = aws
+    since = len(bench.provider.lines)
+    theirs = Authority("theirs")
+    file.write_bytes(file.read_bytes() + theirs.pem)
+    hang_up(bench.provider, "authorities-changed")
+    gate_.show(theirs.sign("localhost"))
+    file.write_bytes(theirs.pem)
+    hang_up(bench.provider, "authorities-changed")
+    has_balancer(bench, "second")
+    assert not outages(bench, since)
+    # The same content again is no news.
+    hang_up(bench.provider)
+    has_balancer(bench, "third")
+    assert sum("event=authorities-changed" in line for line in bench.provider.lines) == 2
+
+
+def test_authorities_of_aws_are_read_again_when_no_call_succeeds(aws):
+    """Nobody has sent a signal."""
+    bench, gate_, file = aws
+    theirs = Authority("theirs")
+    file.write_bytes(theirs.pem)
+    gate_.show(theirs.sign("localhost"))
+    gate_.drop()
+    since = len(bench.provider.lines)
+    has_balancer(bench, "second")
+    bench.provider.wait_event("authorities-changed", since=since)
 
 
 # Proxies

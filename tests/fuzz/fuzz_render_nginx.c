@@ -10,6 +10,7 @@
 #include "common/xalloc.h"
 #include "provider-nginx/feed_order.h"
 #include "provider-nginx/pool_text.h"
+#include "provider-nginx/rule_text.h"
 #include "provider-nginx/wanted.h"
 
 #include <stdlib.h>
@@ -452,7 +453,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	struct world world;
 	struct side side;
 	bool goes_on = !forms->is_learning;
-	world_init(&world, data, len, ROUTES_BY_HOST, NULL);
+	world_init(&world, data, len, ROUTES_BY_HOST, &rule_text_writer);
 	side.objects = objects_new(world.notices, NULL, true);
 	side.wanted = wanted_new(&(struct wanted_parts){
 		.state = world.state,

@@ -10,6 +10,11 @@ local uri = require("sluice.uri")
 local sticky = require("sluice.sticky")
 local route = require("sluice.route")
 local tls = require("sluice.tls")
+local answer = require("sluice.answer")
+local asked = require("sluice.asked")
+local decode = require("sluice.decode")
+local passwords = require("sluice.passwords")
+local pieces = require("sluice.pieces")
 
 local DEEP = ("/a"):rep(64)
 local dict = ngx.shared.sluice
@@ -69,7 +74,30 @@ function readers.status(text)
 	standin.timers[1](false)
 end
 
-local names = { "host", "target", "cookies", "server_name", "status" }
+-- What rules and policies take from a request.
+function readers.decoded(text)
+	local path = decode.path("/" .. text)
+	if path then
+		assert(string.byte(path) == 47 and #path <= #text + 1)
+		assert(not string.find(decode.encode(path), " ", 1, true))
+	end
+end
+
+function readers.asked(text)
+	local one = { headers = { cookie = text, authorization = "Basic " .. text }, header = "a.test", arguments = "?" .. text, view = {} }
+	asked.cookie(one, "sid")
+	asked.argument(one, "a b")
+	passwords.read("Basic " .. text)
+	assert(string.byte(pieces.to_path(text)) == 47)
+end
+
+function readers.origin(text)
+	local cors = { origins = { ["https://a.test"] = true }, wildcards = { { before = "https://", behind = ".a.test" } } }
+	local origin = answer.allowed_origin({ headers = { origin = text } }, cors)
+	assert(not origin or origin == text)
+end
+
+local names = { "host", "target", "cookies", "server_name", "status", "decoded", "asked", "origin" }
 
 return function(input)
 	if input ~= "" then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- find, match, gmatch and gsub of Lua 5.1 (reference manual, section 5.4.1) written in Lua, so that a hook that counts instructions counts the steps
--- of a pattern, too: in the real ones these are steps of C, which no hook sees. What our modules do not use is left out: %b, %f, gsub with anything but text.
+-- of a pattern, too: in the real ones these are steps of C, which no hook sees. What our modules do not use is left out: %b, %f, gsub with tables.
 local byte, sub = string.byte, string.sub
 local CARET, DOLLAR, PERCENT, DOT, OPEN, CLOSE, SET, SET_END, MINUS, STAR, PLUS, QUESTION = 94, 36, 37, 46, 40, 41, 91, 93, 45, 42, 43, 63
 
@@ -16,6 +16,7 @@ local classes = {
 	u = function(c) return between(c, 65, 90) end,
 	w = function(c) return between(c, 48, 57) or between(c, 65, 90) or between(c, 97, 122) end,
 	x = function(c) return between(c, 48, 57) or between(c, 65, 70) or between(c, 97, 102) end,
+	z = function(c) return c == 0 end,
 }
 for name, is_in in pairs({ a = classes.a, d = classes.d, l = classes.l, s = classes.s, u = classes.u, w = classes.w, x = classes.x }) do
 	classes[string.upper(name)] = function(c) return not is_in(c) end
@@ -240,12 +241,12 @@ end
 function _M.gsub(text, pattern, with, most_times)
 	local pieces, at, count = {}, 1, 0
 	while count < (most_times or #text + 1) do
-		local s, behind = search(text, pattern, at)
+		local s, behind, captures = search(text, pattern, at)
 		if not s then
 			break
 		end
 		count = count + 1
-		pieces[#pieces + 1] = sub(text, at, s - 1) .. with
+		pieces[#pieces + 1] = sub(text, at, s - 1) .. (type(with) == "function" and with(values(text, s, behind, captures, false)) or with)
 		at = behind > s and behind or behind + 1
 	end
 	return table.concat(pieces) .. sub(text, at), count

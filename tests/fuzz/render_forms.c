@@ -172,6 +172,21 @@ static bool is_rule(struct str key, struct str value)
 	return false;
 }
 
+/* A route or a policy of nginx: whatever a tenant wrote is encoded in it. */
+static bool is_tree(struct str key, struct str value)
+{
+	bool is_named = take(&key, STR("route:"))    ? name_is_one(NAME_ROUTE, key)
+			: take(&key, STR("policy:")) ? name_is_one(NAME_POLICY, key)
+						     : false;
+	for (size_t i = 0; is_named && i < value.len; i++) {
+		bool is_word = (value.p[i] >= 'a' && value.p[i] <= 'z') ||
+			       (value.p[i] >= 'A' && value.p[i] <= 'Z') ||
+			       (value.p[i] >= '0' && value.p[i] <= '9');
+		must(is_word || strchr("-._~/:=*(),%", value.p[i]) != NULL);
+	}
+	return is_named;
+}
+
 static void check_row(const struct row *row, bool has_slots)
 {
 	struct str key = row_key(row);
@@ -189,6 +204,8 @@ static void check_row(const struct row *row, bool has_slots)
 			digits_at(value, 1) == 6);
 		return;
 	}
+	if (!has_slots && is_tree(key, value))
+		return;
 	char letter = value_of_key(row_table(row), key);
 	bool is_direct = has_slots && str_starts_with(key, STR("host:")) &&
 			 (name_is_one(NAME_POOL, value) || name_is_one(NAME_ROUTE, value));

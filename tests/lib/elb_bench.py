@@ -8,10 +8,10 @@ from typing import Any
 
 from standins.elb.client import Aws
 
-from .daemon import Daemon, Room
+from .daemon import Daemon
 from .line import build_folder
-from .provider_link import Translator
-from .wait import stays, wait_for
+from .provider_room import ProviderRoom
+from .wait import wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = "demo"
@@ -60,32 +60,16 @@ class InAws:
         return [call["action"] for call in self.aws.writes()]
 
 
-class ElbBench(InAws, Room):
+class ElbBench(InAws, ProviderRoom):
     """Use it as a context manager. The provider is started with start(), or by start=True. It has the rights of the policy, and no others."""
 
     def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, arguments: list[str] | None = None,
                  source: str = "environment", **aws: Any):
-        super().__init__("provider")
-        self.aws = Aws(settings={"policy": policy()} | (settings or {}), **aws)
-        self.translator = Translator(self.runtime)
+        super().__init__()
+        self.aws = self.standin = Aws(settings={"policy": policy()} | (settings or {}), **aws)
         self.provider = elb_provider(self.runtime, self.folder, self.aws, *(arguments or []), source=source)
         if start:
             self.start()
-
-    def stop(self) -> list[str]:
-        complaints = self.provider.end() + self.translator.problems
-        self.translator.stop()
-        self.aws.stop()
-        return self.leave(complaints)
-
-    def start(self) -> None:
-        self.provider.start()
-
-    def restart(self) -> None:
-        """Kills it, and waits until its next life has found the translator."""
-        connections = self.translator.connections
-        self.provider.restart()
-        self.translator.wait_connection(connections + 1)
 
     def settle(self, owner: str = "default/web", timeout: float = 30.0) -> None:
         self.translator.wait_status(owner, timeout=timeout)
@@ -95,8 +79,3 @@ class ElbBench(InAws, Room):
         self.settle(owner)
         wait_for(lambda: all(b["tags"].get("sluice.io/applied", "changing") != "changing" for b in self.aws.balancers()
                              if b["tags"].get("sluice.io/lb") == owner), "the digest of what was applied")
-
-    def quiet(self, seconds: float = 1.0) -> None:
-        """Nothing more is written, for a while."""
-        before = len(self.writes())
-        stays(lambda: len(self.writes()) == before, f"silence after {self.writes()}", seconds)

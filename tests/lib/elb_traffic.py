@@ -2,7 +2,7 @@
 """provider-elb with pods behind the load balancers that it makes, and clients before them: the stand-in of AWS carries their requests."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterable
 
 from .answer import Answer
 from .backend import Backend, Pod
@@ -51,10 +51,11 @@ class TrafficBench(ElbBench):
         self.aws.control("reach", places={f"{pod.inside}:{pod.port}": f"{pod.ip}:{pod.port}"})
         return pod
 
-    def pool(self, name: str, *pods: Pod, **more: Any) -> Object:
-        """The pool `default/name` with these pods, or with one that is made for it; None for none at all."""
+    def pool(self, name: str, *pods: Pod, ending: Iterable[Pod] = (), **more: Any) -> Object:
+        """The pool `default/name` with these pods, or with one that is made for it; None for none at all. Those that are `ending` still serve."""
         listed = pods or (self.pod(f"default/{name}"),)
         endpoints = [{"ip": pod.inside, "port": pod.port, "active": True, "ready": True} for pod in listed if pod is not None]
+        endpoints += [{"ip": pod.inside, "port": pod.port, "serving": True, "terminating": True} for pod in ending]
         item = pool(name, **more)
         item["endpoints"] = sorted(endpoints, key=lambda each: (each["ip"], each["port"]))
         return item

@@ -122,6 +122,16 @@ def ask(row: dict[str, Any], wish: dict[str, Any], address: str, http: int, http
     return exchange(address, https if is_tls else http, text.encode("latin-1") + body, sni=host.split(":")[0] if is_tls else None, tls=is_tls)
 
 
+def problems_of(row: dict[str, Any], address: str, http: int, https: int) -> dict[str, list[str]]:
+    """By request: what of the row is not so."""
+    def problems(wish: dict[str, Any]) -> list[str]:
+        try:
+            return differences(row, wish, ask(row, wish, address, http, https))
+        except OSError as error:
+            return [f"no answer: {error}"]
+    return {f"{index}: {wish.get('method', 'GET')} {wish['target']}": found for index, wish in enumerate(row["asks"]) if (found := problems(wish))}
+
+
 def differences(row: dict[str, Any], wish: dict[str, Any], got: Answer) -> list[str]:
     """How the answer differs from what the row wants."""
     found = [] if got.status == wish["status"] else [f"status {got.status}, not {wish['status']}"]

@@ -6,42 +6,25 @@ from typing import Any
 
 from standins.rancher.client import RancherStandin
 
-from .daemon import Room
 from .line import rancher_provider
-from .provider_link import Translator
-from .wait import stays, wait_for
+from .provider_room import ProviderRoom
+from .wait import wait_for
 
 FAST = {"step_delay": 0.02, "retry_wait": 0.05, "retry_max": 0.5, "event_interval": 0.05, "metadata_poll": 0.05,
         "host_failure_delay": 0.05}
 
 
-class Bench(Room):
+class Bench(ProviderRoom):
     """Use it as a context manager. The provider is started with start(), or by start=True."""
 
     def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, dataplane: bool = False,
                  arguments: list[str] | None = None, **rancher: Any):
-        super().__init__("provider")
-        self.rancher = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
-        self.translator = Translator(self.runtime)
+        super().__init__()
+        self.rancher = self.standin = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
         self.provider = rancher_provider(self.runtime, self.folder, self.rancher, "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
                                          "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or []))
         if start:
             self.start()
-
-    def stop(self) -> list[str]:
-        complaints = self.provider.end() + self.translator.problems
-        self.translator.stop()
-        self.rancher.stop()
-        return self.leave(complaints)
-
-    def start(self) -> None:
-        self.provider.start()
-
-    def restart(self) -> None:
-        """Kills it, and waits until its next life has found the translator."""
-        connections = self.translator.connections
-        self.provider.restart()
-        self.translator.wait_connection(connections + 1)
 
     # Rancher
 
@@ -74,11 +57,6 @@ class Bench(Room):
 
     def forget_requests(self) -> None:
         self.rancher.control("forget-requests")
-
-    def quiet(self, seconds: float = 1.0) -> None:
-        """Nothing more is written, for a while in which several lists are made."""
-        before = len(self.writes())
-        stays(lambda: len(self.writes()) == before, f"silence after {self.writes()}", seconds)
 
     def certificates(self) -> dict[str, dict[str, Any]]:
         return {c["name"]: c for c in self.rancher.rows("certificate")}

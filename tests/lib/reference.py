@@ -96,6 +96,16 @@ def annotations() -> str:
     return "\n".join(lines) + "\n"
 
 
+def request_annotations() -> str:
+    """Of the sluice dialect: what is done with requests."""
+    lines = ["| annotation | value | meaning | example | when it is wrong |", "| --- | --- | --- | --- | --- |"]
+    scopes = {word: scope for word, scope, _, _ in table("translator/annotations.def", "POLICY")}
+    for _, name, policy, value, meaning, example in table("translator/dialects/sluice.def", "ROUTE_ANNOTATION"):
+        wrong = "left out" if scopes[policy] == "COMFORT" else "no requests" if name.startswith("sluice.io/canary") else "503"
+        lines.append(f"| `{name}` | {cell(value)} | {cell(meaning)} | `{cell(example)}` | {wrong} |")
+    return "\n".join(lines) + "\n"
+
+
 NGINX_VALUES = {
     "BOOL": "`true` or `false`",
     "NUMBER": "whole number",
@@ -129,16 +139,6 @@ def nginx_annotations() -> str:
 def nginx_snippets() -> str:
     rows = table("translator/dialects/ingress_nginx_snippets.def", "SNIPPET")
     return "| directive | instead |\n| --- | --- |\n" + "".join(f"| `{directive}` | {cell(instead)} |\n" for directive, instead in rows)
-
-
-def request_annotations() -> str:
-    """Of the sluice dialect: what is done with requests."""
-    lines = ["| annotation | value | meaning | example | when it is wrong |", "| --- | --- | --- | --- | --- |"]
-    scopes = {word: scope for word, scope, _, _ in table("translator/annotations.def", "POLICY")}
-    for _, name, policy, value, meaning, example in table("translator/dialects/sluice.def", "ROUTE_ANNOTATION"):
-        wrong = "left out" if scopes[policy] == "COMFORT" else "no requests" if name.startswith("sluice.io/canary") else "503"
-        lines.append(f"| `{name}` | {cell(value)} | {cell(meaning)} | `{cell(example)}` | {wrong} |")
-    return "\n".join(lines) + "\n"
 
 
 def policies() -> str:

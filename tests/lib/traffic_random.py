@@ -244,8 +244,9 @@ def compare(request: Body, decision: Body, answer: Answer, seen_by: Any) -> None
     """AssertionError: the answer, or what the backend has seen, is not what was decided."""
     taken = answer.headers.get("x-backend")
     weights = {item["id"]: item.get("weight", 0) for item in decision.get("pools", [])}
-    may_refuse = any(weight and not (item.get("endpoints")) for item in decision.get("pools", []) for weight in [item.get("weight", 0)])
-    if decision.get("status") or (taken is None and may_refuse and answer.status == 503):
+    if taken is None and answer.status == 503 and any(item.get("weight") and not item.get("endpoints") for item in decision.get("pools", [])):
+        return  # one without endpoints was drawn
+    if decision.get("status"):
         compare_own(decision, answer, taken, request)
         return
     assert answer.status == 200 and weights.get(taken), f"{answer.status} by {taken}, not 200 by one of {weights}"
@@ -263,13 +264,14 @@ def said(request: Body) -> list[list[str]]:
 
 
 def compare_own(decision: Body, answer: Answer, taken: str | None, request: Body) -> None:
-    status = decision.get("status") or 503
-    assert answer.status == status and taken is None, f"{answer.status} by {taken}, not {status} by the proxy"
-    if decision.get("status"):
-        wanted = oracle.pairs(decision["headers"])
-        compare_headers("answer", wanted, answer.headers, decision["headers"], [])
+    assert answer.status == decision["status"] and taken is None, f"{answer.status} by {taken}, not {decision['status']} by the proxy"
+    compare_headers("answer", oracle.pairs(decision["headers"]), answer.headers, decision["headers"], [])
     if decision.get("body") and request["method"] != "HEAD":
         assert answer.body.decode("latin-1") == decision["body"], f"body {answer.body!r}"
+
+
+def without_empty(headers: list[list[str]], name: str) -> str:
+    return ", ".join(value for key, value in headers if key.lower() == name and value)
 
 
 def compare_headers(what: str, wanted: list[list[str]], got: dict[str, str], changes: list[Body], before: list[list[str]]) -> None:
@@ -279,4 +281,6 @@ def compare_headers(what: str, wanted: list[list[str]], got: dict[str, str], cha
     if what == "answer":
         names |= {"access-control-allow-origin", "strict-transport-security", "vary", "location", "www-authenticate"}
     for name in sorted(names - {"x-forwarded-for", "host"}):
+        if what == "answer" and got.get(name, "") == without_empty(wanted, name):
+            continue  # nginx sends no header without a value
         assert got.get(name) == expected.get(name), f"{what}: {name} is {got.get(name)!r}, not {expected.get(name)!r}"

@@ -81,6 +81,8 @@ static void read_https(const struct nginx_reader *r)
 		!nginx_ask(r, POLICY_HTTPS_REDIRECT, row))
 		return;
 	policy->https_redirect = 308;
+	policy->https_without_slash =
+		!nginx_value_is_on(r->v, NGINX_ROW_preserve_trailing_slash, false);
 	if (nginx_value_is_on(r->v, NGINX_ROW_use_port_in_redirects, false))
 		policy->https_port = r->https_port;
 }
@@ -305,6 +307,17 @@ static void read_headers(const struct nginx_reader *r)
 		set_header(r, "X-Forwarded-Prefix", &value);
 }
 
+/* Two more names for what providers say by X-Forwarded-Proto. */
+static void say_scheme(const struct nginx_reader *r)
+{
+	struct pieces scheme = {0};
+	pieces_add_value(&scheme, r->d->arena, REQUEST_SCHEME, STR_NONE);
+	if (!nginx_ask(r, POLICY_REQUEST_HEADERS, NGINX_ROW_COUNT))
+		return;
+	set_header(r, "X-Scheme", &scheme);
+	set_header(r, "X-Forwarded-Scheme", &scheme);
+}
+
 /* ---- canaries ---- */
 
 static void read_canary_header(const struct nginx_reader *r, struct canary_settings *canary)
@@ -378,6 +391,7 @@ void ingress_nginx_read_route(
 	read_cors(&r);
 	read_limits_of_size_and_time(&r);
 	read_headers(&r);
+	say_scheme(&r);
 	nginx_read_guards(&r);
 	d->route->is_closed |= nginx->is_closed;
 }

@@ -43,14 +43,20 @@ local function add(name, value)
 	end
 end
 
+-- nginx takes a header without a value away; a blank is none of a value.
+local function value_of(change, asked)
+	local value = change.value(asked)
+	return value ~= "" and value or " "
+end
+
 local function change_headers(asked, changes)
 	for _, change in ipairs(changes) do
 		if change.action == "remove" then
 			ngx.header[change.name] = nil
 		elseif change.action == "set" then
-			ngx.header[change.name] = change.value(asked)
+			ngx.header[change.name] = value_of(change, asked)
 		else
-			add(change.name, change.value(asked))
+			add(change.name, value_of(change, asked))
 		end
 	end
 end

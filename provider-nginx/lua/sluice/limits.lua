@@ -16,7 +16,7 @@ local SLACK = 0.001 -- of a request, for what fractions lose
 local HELD = "!held" -- somebody has been counted
 local OWNER = "^p:(%d+):(.*)$"
 
-local max, min = math.max, math.min
+local max = math.max
 local held_prefix -- of this worker
 
 ffi.cdef "int kill(int pid, int sig);"
@@ -34,8 +34,7 @@ end
 -- When the bucket would be empty with one request more; nil: there is no room for it.
 local function fill(key, limit, now)
 	local span = limit.interval_s * 1000 / limit.requests
-	-- A limit that has become faster does not have to wait for the slower one.
-	local empty_at = min(max(dict:get(key) or 0, now), now + (limit.burst + 1) * span)
+	local empty_at = max(dict:get(key) or 0, now)
 	if empty_at - now > (limit.burst + SLACK) * span then
 		return nil
 	end
@@ -44,15 +43,17 @@ end
 
 -- Whether all buckets have room; then the request is in all of them.
 local function fill_all(prefix, limits, now)
-	local times = {}
-	for i = 1, #limits do
-		times[i] = fill(prefix .. i, limits[i], now)
+	local keys, times = {}, {}
+	for i, limit in ipairs(limits) do
+		-- Another pace is another bucket: who was slower once need not wait for it.
+		keys[i] = prefix .. i .. ":" .. limit.requests .. "/" .. limit.interval_s
+		times[i] = fill(keys[i], limit, now)
 		if not times[i] then
 			return false
 		end
 	end
 	for i = 1, #limits do
-		dict:set(prefix .. i, times[i], (times[i] - now) / 1000 + 1)
+		dict:set(keys[i], times[i], (times[i] - now) / 1000 + 1)
 	end
 	return true
 end

@@ -98,6 +98,7 @@ local makers = {
 	body_max_bytes = function(list) return tonumber(list[2]) end,
 	https_redirect = function(list) return tonumber(list[2]) end,
 	https_port = function(list) return list[2] end,
+	https_without_slash = function() return true end,
 	satisfy_any = function() return true end,
 }
 

@@ -26,7 +26,6 @@ local GROUPS_MAX = 10
 local JIT_COMPLETE = 1
 local NO_MATCH = -1
 local STACK_MIN, STACK_MAX = 32 * 1024, 512 * 1024
-local UNSET = ffi.cast("size_t", -1)
 
 -- nginx itself is linked with it.
 local _, C = pcall(function()
@@ -70,8 +69,10 @@ function _M.search(code, text)
 	end
 	local groups = {}
 	for i = 0, (count == 0 and GROUPS_MAX or count) - 1 do
-		if ends[2 * i] ~= UNSET then
-			groups[i] = sub(text, tonumber(ends[2 * i]) + 1, tonumber(ends[2 * i + 1]))
+		local from = tonumber(ends[2 * i])
+		-- One that has matched nothing begins beyond everything.
+		if from <= #text then
+			groups[i] = sub(text, from + 1, tonumber(ends[2 * i + 1]))
 		end
 	end
 	return groups

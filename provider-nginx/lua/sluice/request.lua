@@ -199,7 +199,7 @@ local function follow_rules(asked, key, has_claims)
 		end
 	end
 	if asked.rule then
-		traffic.go(asked, location, on_ready)
+		traffic.go(asked, location and pool, on_ready)
 	elseif not location then
 		return finish(503, "no endpoints\n")
 	else

@@ -3,6 +3,7 @@
 -- does not return, or lets it go on.
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
+local decode = require("sluice.decode")
 local limits = require("sluice.limits")
 local networks = require("sluice.networks")
 local passwords = require("sluice.passwords")
@@ -14,8 +15,10 @@ local balancer = require("ngx.balancer")
 
 local _M = {}
 
+local gsub = string.gsub
+
 local finish = answer.finish
-local REMOVED = "\n" -- in place of the value of a header that we set ourselves
+local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 
@@ -74,7 +77,11 @@ end
 local function redirect_to_https(asked, policy)
 	if policy.https_redirect and not asked.view.is_tls then
 		local port = policy.https_port and ":" .. policy.https_port or ""
-		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. asked_of.target(asked) })
+		local target = asked_of.target(asked)
+		if policy.https_without_slash then
+			target = gsub(target, "/$", "")
+		end
+		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target })
 	end
 end
 
@@ -197,25 +204,34 @@ local function change_request(asked, changes)
 	end
 end
 
-local function prepare_request(asked, policy)
+-- The path for a backend over HTTP/2: nginx takes no target for it, but spells a path itself.
+local function set_path(path)
+	ngx.req.set_uri(decode.plain(path), false, true)
+end
+
+local function prepare_request(asked, policy, pool)
 	if policy.needs_headers then
 		asked_of.headers(asked)
 	end
-	local target = policy.rewrite and pieces.to_path(policy.rewrite(asked, true)) .. asked_of.arguments(asked)
+	local path = policy.rewrite and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
 	if policy.request_headers then
 		change_request(asked, policy.request_headers)
 	end
-	ngx.var.sluice_target = target or ""
+	if path and (pool.proto == "h2c" or pool.proto == "h2") then
+		set_path(path)
+	elseif path then
+		ngx.var.sluice_target = path .. asked_of.arguments(asked)
+	end
 end
 
 -- ---- public functions ----
 
--- Everything up to the backend, once find() has been there. `is_served`: the pool has an endpoint and can be spoken to. `on_ready` is called before headers
+-- Everything up to the backend, once find() has been there. `pool` has an endpoint and can be spoken to, or is nil. `on_ready` is called before headers
 -- are changed.
-function _M.go(asked, is_served, on_ready)
+function _M.go(asked, pool, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
 		return finish(asked, 500, "the path takes too long to compare\n")
@@ -231,7 +247,7 @@ function _M.go(asked, is_served, on_ready)
 	if policy then
 		redirect_to_https(asked, policy)
 	end
-	if not is_served then
+	if not pool then
 		return finish(asked, 503, "no endpoints\n")
 	end
 	if policy then
@@ -239,7 +255,7 @@ function _M.go(asked, is_served, on_ready)
 	end
 	on_ready()
 	if policy then
-		prepare_request(asked, policy)
+		prepare_request(asked, policy, pool)
 	end
 end
 

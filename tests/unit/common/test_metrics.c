@@ -2,6 +2,7 @@
 #include "common/metrics.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -69,6 +70,38 @@ static void test_print(void **state)
 	assert_int_equal(collections, 1);
 }
 
+/* The last of as many series as there may be, and values that begin alike. */
+static void test_series_by_value(void **state)
+{
+	static const struct metric metric = {.labels = "x=Describe|DescribeTags|Tags|other"};
+	(void)state;
+	assert_int_equal(metric_series(&metric, STR("Describe")), 0);
+	assert_int_equal(metric_series(&metric, STR("DescribeTags")), 1);
+	assert_int_equal(metric_series(&metric, STR("Tags")), 2);
+	assert_int_equal(metric_series(&metric, STR("other")), 3);
+	assert_int_equal(metric_series(&metric, STR("Describ")), 3);
+	assert_int_equal(metric_series(&metric, STR("")), 3);
+}
+
+static void test_as_many_series_as_there_may_be(void **state)
+{
+	static char labels[512] = "x=0";
+	static struct metric metric = {.name = "g", .unit = "", .labels = labels, .help = "G."};
+	struct buf out;
+	(void)state;
+	for (int i = 1; i < METRIC_VALUES_MAX; i++)
+		snprintf(labels + strlen(labels), sizeof(labels) - strlen(labels), "|%d", i);
+	metrics_add(&metric, 1);
+	metric_add(&metric, 33, 1);
+	metric_add(&metric, METRIC_VALUES_MAX - 1, 2);
+	buf_init(&out, 64 * 1024);
+	assert_int_equal(metrics_print(&out, false), 0);
+	assert_int_equal(buf_append(&out, "", 1), 0);
+	assert_non_null(strstr((const char *)buf_data(&out),
+		"# HELP g_total G.\ng_total{x=\"33\"} 1\ng_total{x=\"63\"} 2\n"));
+	buf_fini(&out);
+}
+
 static void test_a_buffer_that_is_too_small(void **state)
 {
 	struct buf out;
@@ -92,6 +125,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_series_by_value),
+		cmocka_unit_test(test_as_many_series_as_there_may_be),
 		cmocka_unit_test(test_a_buffer_that_is_too_small),
 		cmocka_unit_test(test_accept),
 	};

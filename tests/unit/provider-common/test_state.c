@@ -476,6 +476,77 @@ static void an_object_may_be_used_by_very_many(void **fixture)
 	free(rules);
 }
 
+/* A rule of pools with a policy, whose users come and go. */
+static void follows_policies_and_users(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct weighted_pool pools[] = {{STR("p1"), 1}, {STR("p2"), 2}};
+	struct path_rule rules[] = {
+		{.path = STR("/a"), .pools = {pools, 2}, .policy = STR("y")},
+		{.path = STR("/b"), .pool = STR("p2"), .policy = STR("y")},
+	};
+	struct load_balancer lb = make_load_balancer("lb", "one");
+	struct virtual_host host = make_host("h", "lb", rules, 2);
+	struct basic_auth auth = {.users = STR("u")};
+	struct policy policy = {
+		.key = {.kind = LB_POLICY, .id = STR("y")}, .basic_auth = &auth, .https_port = 1};
+	struct auth_user user = {STR("alice"), STR("{SHA}x")};
+	struct users users = {.key = {.kind = LB_USERS, .id = STR("u")}, .users = {&user, 1}};
+	struct pool p1 = make_pool("p1", 1);
+	upsert(f, &lb);
+	upsert(f, &host);
+	assert_string_equal(commit(f), "+lb +h | lb");
+	upsert(f, &users);
+	assert_string_equal(commit(f), "+u |");
+	upsert(f, &policy);
+	assert_string_equal(commit(f), "+y | lb");
+	user.hash = STR("{SHA}y");
+	upsert(f, &users);
+	assert_string_equal(commit(f), "~u | lb");
+	upsert(f, &p1);
+	assert_string_equal(commit(f), "+p1 | lb");
+	rules[0].policy = rules[1].policy = STR("other");
+	upsert(f, &host);
+	assert_string_equal(commit(f), "~h | lb");
+	remove_one(f, LB_POLICY, "y");
+	remove_one(f, LB_USERS, "u");
+	assert_string_equal(commit(f), "-y -u |");
+}
+
+static void a_rule_leads_to_one_thing(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct weighted_pool pools[] = {{STR("p1"), 1}};
+	struct piece piece = {.text = STR("/x")};
+	struct redirect redirect = {302, {&piece, 1}};
+	struct fixed_answer answer = {200, STR("")};
+	const struct {
+		struct path_rule rule;
+		const char *want; /* NULL: it is taken */
+	} cases[] = {
+		{{.pool = STR("p")}, NULL},
+		{{.pools = {pools, 1}}, NULL},
+		{{.redirect = &redirect}, NULL},
+		{{.answer = &answer}, NULL},
+		{{.path = STR("/")}, "rules[1]: none of pool, pools, redirect and answer"},
+		{{.pool = STR("p"), .answer = &answer},
+			"rules[1]: more than one of pool, pools, redirect and answer"},
+		{{.pools = {pools, 1}, .redirect = &redirect},
+			"rules[1]: more than one of pool, pools, redirect and answer"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct path_rule rules[] = {{.pool = STR("p")}, cases[i].rule};
+		struct virtual_host host = make_host("h", "lb", rules, 2);
+		struct schema_error error = {""};
+		struct message message;
+		struct str payload = encode_upsert(&f->buf, &host);
+		assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
+		int err = state_stage_upsert(f->state, &message, &f->arena, &error);
+		assert_int_equal(err, cases[i].want != NULL ? -EBADMSG : 0);
+		assert_string_equal(error.text, cases[i].want != NULL ? cases[i].want : "");
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -493,6 +564,8 @@ int main(void)
 		TEST(keeps_what_the_provider_attaches),
 		TEST(references_stay_right_through_many_changes),
 		TEST(an_object_may_be_used_by_very_many),
+		TEST(follows_policies_and_users),
+		TEST(a_rule_leads_to_one_thing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

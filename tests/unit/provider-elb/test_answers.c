@@ -273,6 +273,44 @@ static const struct {
 		HEALTH_HEALTHY, "192.168.7.9! fd00::1"},
 };
 
+#define STATE(ip, state)                                                                     \
+	"<member><Target><Id>" ip "</Id><Port>80</Port></Target><TargetHealth><State>" state \
+	"</State></TargetHealth></member>"
+
+static void knows_which_targets_get_requests(void **fixture)
+{
+	struct fixture *f = *fixture;
+	static const struct {
+		const char *name, *members, *want;
+	} cases[] = {
+		{"none", "", ""},
+		{"the healthy ones", STATE("10.0.0.2", "healthy") STATE("10.0.0.1", "initial"),
+			"2"},
+		{"all of them in their first checks", STATE("10.0.0.1", "initial"), ""},
+		{"unhealthy beside healthy",
+			STATE("10.0.0.1", "unhealthy") STATE("10.0.0.2", "healthy"), "2"},
+		{"unhealthy beside initial",
+			STATE("10.0.0.1", "unhealthy") STATE("10.0.0.2", "initial"), ""},
+		{"all of them unhealthy",
+			STATE("10.0.0.2", "unhealthy") STATE("10.0.0.1", "unused"), "12"},
+		{"without health checks",
+			STATE("10.0.0.1", "unavailable") STATE("10.0.0.2", "initial"), "1"},
+		{"draining", STATE("10.0.0.1", "draining") STATE("10.0.0.2", "unhealthy"), "2"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct str text = arena_printf(&f->arena,
+			ANSWER("DescribeTargetHealth",
+				"<TargetHealthDescriptions>%s</TargetHealthDescriptions>"),
+			cases[i].members);
+		struct elb_target_list proven = answers_proven(parse(f, text.p), &f->arena);
+		char got[16] = "";
+		for (size_t k = 0; k < proven.count; k++)
+			got[k] = proven.items[k].ip.p[proven.items[k].ip.len - 1];
+		if (strcmp(got, cases[i].want) != 0)
+			fail_msg("%s: \"%s\"", cases[i].name, got);
+	}
+}
+
 static void takes_health(void **fixture)
 {
 	struct fixture *f = *fixture;
@@ -360,6 +398,7 @@ int main(void)
 		TEST(an_older_page_does_not_detach),
 		TEST(four_hundred_groups_are_a_page),
 		TEST(takes_health),
+		TEST(knows_which_targets_get_requests),
 		TEST(takes_security_groups),
 	};
 	return cmocka_run_group_tests_name("elb-answers", tests, NULL, NULL);

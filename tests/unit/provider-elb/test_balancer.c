@@ -35,6 +35,7 @@ static struct {
 	bool has_network;
 	bool has_certificates; /* what ACM has is known */
 	uint64_t losses;
+	uint64_t complete; /* number of the last list */
 	size_t lists;
 } around;
 
@@ -108,6 +109,16 @@ const char *inventory_missing_text(const struct inventory *inventory)
 uint64_t inventory_losses(const struct inventory *inventory)
 {
 	return around.losses;
+}
+
+uint64_t inventory_next_pass(const struct inventory *inventory)
+{
+	return around.complete + 2; /* one is under way */
+}
+
+uint64_t inventory_complete_pass(const struct inventory *inventory)
+{
+	return around.complete;
 }
 
 void inventory_list_now(struct inventory *inventory)
@@ -394,6 +405,61 @@ static void what_was_planned_with_may_be_lost_by_then(void **fixture)
 	assert_string_equal(fake_action(), "CreateLoadBalancer");
 }
 
+static void end_list(struct fixture *f)
+{
+	around.complete++;
+	balancer_on_listed(f->balancer);
+	fake_run(f->calls.loop);
+}
+
+/* The list that was under way when it was denied knows nothing of it. */
+static void a_denial_is_believed_until_a_list_tells_better(void **fixture)
+{
+	struct fixture *f = *fixture;
+	want_web(f);
+	run_all(f);
+	f->settings.health_check_interval_s = 30;
+	balancer_reconsider(f->balancer, f->object);
+	run_until(f, "ModifyTargetGroup");
+	fake_fail(AWS_DENIED, false);
+	fake_wait(f->calls.loop, 3);
+	run_until(f, "ModifyTargetGroup");
+	fake_fail(AWS_DENIED, false);
+	run_all(f);
+	assert_status(f, LB_STATE_FAILED);
+	end_list(f);
+	assert_status(f, LB_STATE_FAILED);
+	/* It is gone. */
+	observed_forget_group(f->observed, observed_next_group(f->observed, NULL));
+	around.losses++;
+	end_list(f);
+	run_until(f, "CreateTargetGroup");
+	run_all(f);
+	assert_status(f, LB_STATE_APPLIED);
+}
+
+static void a_denial_that_stays_is_tried_again_once(void **fixture)
+{
+	struct fixture *f = *fixture;
+	want_web(f);
+	run_all(f);
+	f->settings.health_check_interval_s = 30;
+	balancer_reconsider(f->balancer, f->object);
+	run_until(f, "ModifyTargetGroup");
+	fake_clear_log();
+	for (int i = 0; i < 20; i++) {
+		if (strcmp(fake_action(), "ModifyTargetGroup") == 0)
+			fake_fail(AWS_DENIED, false);
+		else if (fake.first != NULL)
+			answer_well(f);
+		fake_wait(f->calls.loop, 3);
+		end_list(f);
+	}
+	/* Besides the first: after what is in the balancer was read, and after everything was. */
+	assert_int_equal(count("ModifyTargetGroup "), 2);
+	assert_status(f, LB_STATE_FAILED);
+}
+
 /* What is read again between the tries must not make each of them the first. */
 static void what_is_not_found_again_and_again_is_told(void **fixture)
 {
@@ -665,6 +731,8 @@ int main(void)
 		TEST(it_may_stop_being_wanted_while_a_call_is_under_way),
 		TEST(what_was_refused_may_be_forgotten_by_then),
 		TEST(what_was_planned_with_may_be_lost_by_then),
+		TEST(a_denial_is_believed_until_a_list_tells_better),
+		TEST(a_denial_that_stays_is_tried_again_once),
 		TEST(what_is_not_found_again_and_again_is_told),
 		TEST(a_new_state_is_not_applied_because_the_old_one_was),
 		TEST(new_endpoints_are_not_applied_before_they_are_registered),

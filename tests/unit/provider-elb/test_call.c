@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_client.h"
+#include "provider-elb/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,6 +101,27 @@ static void a_call_that_becomes_a_write_waits_at_the_gate(void **fixture)
 	assert_string_equal(fake.log, "");
 }
 
+static double counted(enum elb_metric metric, const char *action)
+{
+	return elb_metrics[metric].values[metric_series(&elb_metrics[metric], str_from(action))];
+}
+
+static void calls_are_counted_by_action(void **fixture)
+{
+	struct fixture *f = *fixture;
+	static const enum aws_outcome outcomes[] = {AWS_OK, AWS_THROTTLED, AWS_DENIED};
+	f->next = &write_group;
+	for (size_t i = 0; i < 3; i++) {
+		call_join(&f->call, &write_group, RANK_CHANGE);
+		fake_wait(f->calls.loop, 60);
+		fake_fail(outcomes[i], false);
+	}
+	assert_true(counted(ELB_CALLS_BY_ACTION, "CreateSecurityGroup") == 3);
+	assert_true(counted(ELB_THROTTLED_BY_ACTION, "CreateSecurityGroup") == 1);
+	assert_true(counted(ELB_FAILED_BY_ACTION, "CreateSecurityGroup") == 1);
+	assert_true(counted(ELB_CALLS_BY_ACTION, "other") == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +131,7 @@ int main(void)
 			a_write_is_not_sent_on_the_turn_of_a_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_call_that_becomes_a_write_waits_at_the_gate, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(calls_are_counted_by_action, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

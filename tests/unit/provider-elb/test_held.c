@@ -24,10 +24,10 @@ static void subjects_are_sorted_and_there_once(void **state)
 	struct held *held = held_new();
 	assert_subjects(held, "");
 	assert_null(held_reason(held));
-	assert_true(held_add(held, STR("b"), STR("first"), 10));
-	assert_true(held_add(held, STR("c"), STR("no"), 20));
-	assert_true(held_add(held, STR("a"), STR("no"), 30));
-	assert_true(held_add(held, STR("b"), STR("again"), 40));
+	assert_true(held_add(held, STR("b"), STR("first"), 10, false));
+	assert_true(held_add(held, STR("c"), STR("no"), 20, false));
+	assert_true(held_add(held, STR("a"), STR("no"), 30, false));
+	assert_true(held_add(held, STR("b"), STR("again"), 40, false));
 	assert_subjects(held, "a b c ");
 	held_remove(held, STR("a"));
 	held_remove(held, STR("nobody"));
@@ -39,9 +39,9 @@ static void subjects_are_sorted_and_there_once(void **state)
 static void each_is_let_go_of_when_its_time_is_over(void **state)
 {
 	struct held *held = held_new();
-	held_add(held, STR("a"), STR("no"), 30);
-	held_add(held, STR("b"), STR("no"), 10);
-	held_add(held, STR("c"), STR("no"), 20);
+	held_add(held, STR("a"), STR("no"), 30, false);
+	held_add(held, STR("b"), STR("no"), 10, false);
+	held_add(held, STR("c"), STR("no"), 20, false);
 	held_expire(held, 9);
 	assert_subjects(held, "a b c ");
 	held_expire(held, 10);
@@ -57,14 +57,28 @@ static void there_are_not_more_than_it_takes(void **state)
 	char name[16];
 	for (int i = 0; i < HELD_MAX; i++) {
 		snprintf(name, sizeof(name), "%03d", i);
-		assert_true(held_add(held, str_from(name), STR("no"), 10));
+		assert_true(held_add(held, str_from(name), STR("no"), 10, false));
 	}
-	assert_false(held_add(held, STR("one more"), STR("no"), 10));
-	assert_true(held_add(held, STR("007"), STR("known"), 20));
+	assert_false(held_add(held, STR("one more"), STR("no"), 10, false));
+	assert_true(held_add(held, STR("007"), STR("known"), 20, false));
 	assert_int_equal(held_subjects(held).count, HELD_MAX);
 	held_clear(held);
 	assert_subjects(held, "");
-	assert_true(held_add(held, STR("one more"), STR("no"), 10));
+	assert_true(held_add(held, STR("one more"), STR("no"), 10, false));
+	held_free(held);
+}
+
+static void denials_are_forgotten_by_themselves(void **state)
+{
+	struct held *held = held_new();
+	held_add(held, STR("b"), STR("denied"), 10, true);
+	held_add(held, STR("a"), STR("quota"), 10, false);
+	held_add(held, STR("c"), STR("denied"), 10, true);
+	held_add(held, STR("c"), STR("quota"), 10, false);
+	held_forget_denied(held);
+	assert_int_equal(held_subjects(held).count, 2);
+	assert_string_equal(held_reason(held), "quota");
+	assert_true(str_eq_c(held_subjects(held).items[1], "c"));
 	held_free(held);
 }
 
@@ -74,6 +88,7 @@ int main(void)
 		cmocka_unit_test(subjects_are_sorted_and_there_once),
 		cmocka_unit_test(each_is_let_go_of_when_its_time_is_over),
 		cmocka_unit_test(there_are_not_more_than_it_takes),
+		cmocka_unit_test(denials_are_forgotten_by_themselves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ static int set_up(void **ret_fixture)
 	f->group = add_group(f, TG);
 	struct target_sync_config config = {.calls = &f->calls.context,
 		.observed = f->observed,
+		.poll_s = 5,
 		.on_progress = on_progress,
 		.on_missing = on_missing,
 		.ctx = f};
@@ -76,11 +77,18 @@ static struct elb_target_list list_of(struct fixture *f, const char *letters)
 	return list;
 }
 
-static void want(struct fixture *f, const char *letters)
+/* `serving` are not wanted any more, but still serve. */
+static void want_beside(struct fixture *f, const char *letters, const char *serving)
 {
 	struct elb_target_list list = list_of(f, letters);
-	target_sync_set(f->sync, &list);
+	struct elb_target_list others = list_of(f, serving);
+	target_sync_set(f->sync, &list, &others);
 	fake_run(f->calls.loop);
+}
+
+static void want(struct fixture *f, const char *letters)
+{
+	want_beside(f, letters, "");
 }
 
 /* The oldest call is this one, with these targets. */
@@ -100,16 +108,22 @@ static void answer(struct fixture *f, const char *result)
 	fake_run(f->calls.loop);
 }
 
-/* What AWS has, by digits. */
+/* What AWS has, by digits, of which those after a '-' are in their first checks. */
 static void answer_health(struct fixture *f, const char *digits)
 {
 	struct str members = STR("");
-	for (; *digits != '\0'; digits++)
+	const char *state = "healthy";
+	for (; *digits != '\0'; digits++) {
+		if (*digits == '-') {
+			state = "initial";
+			continue;
+		}
 		members = arena_printf(&f->arena,
 			"%.*s<member><Target><Id>10.0.0.%c</Id><Port>80</Port></"
 			"Target><TargetHealth>"
-			"<State>healthy</State></TargetHealth></member>",
-			STR_FMT(members), *digits);
+			"<State>%s</State></TargetHealth></member>",
+			STR_FMT(members), *digits, state);
+	}
 	answer(f,
 		arena_printf(&f->arena, "<TargetHealthDescriptions>%.*s</TargetHealthDescriptions>",
 			STR_FMT(members))
@@ -363,6 +377,114 @@ static void a_standby_that_takes_over_compares_first(void **fixture)
 	assert_true(target_sync_is_settled(f->sync));
 }
 
+/* A balancer leads to the group, which has 12. */
+static void serve_12(struct fixture *f)
+{
+	f->group->balancer_arn = str_dup(STR("arn"));
+	want(f, "12");
+	answer_health(f, "12");
+	fake_clear_log();
+}
+
+static void old_ones_stay_until_a_new_one_gets_requests(void **fixture)
+{
+	struct fixture *f = *fixture;
+	serve_12(f);
+	want_beside(f, "34", "12");
+	assert_asks("RegisterTargets", "34");
+	answer(f, "");
+	assert_string_equal(fake_action(), "");
+	assert_false(target_sync_is_settled(f->sync));
+	assert_null(target_sync_problem(f->sync));
+	fake_wait(f->calls.loop, 6);
+	assert_asks("DescribeTargetHealth", "");
+	answer_health(f, "12-34");
+	assert_string_equal(fake_action(), "");
+	fake_wait(f->calls.loop, 6);
+	answer_health(f, "124-3");
+	assert_asks("DeregisterTargets", "12");
+	answer(f, "");
+	assert_true(target_sync_is_settled(f->sync));
+	/* It is known now that 4 gets requests. */
+	want(f, "45");
+	assert_asks("RegisterTargets", "5");
+	answer(f, "");
+	assert_asks("DeregisterTargets", "3");
+}
+
+/* The reads do not get their turn, or no answer. */
+static void the_wait_ends_without_a_read(void **fixture)
+{
+	struct fixture *f = *fixture;
+	serve_12(f);
+	want(f, "34");
+	answer(f, "");
+	fake_wait(f->calls.loop, 6);
+	assert_asks("DescribeTargetHealth", "");
+	fake_fail(AWS_THROTTLED, false);
+	assert_string_equal(fake_action(), "");
+	fake_wait(f->calls.loop, 31);
+	assert_asks("DeregisterTargets", "12");
+}
+
+/* Health does not come of itself where nothing leads to. */
+static void nobody_waits_in_a_group_that_nothing_leads_to(void **fixture)
+{
+	struct fixture *f = *fixture;
+	want(f, "12");
+	answer_health(f, "12");
+	want_beside(f, "34", "12");
+	answer(f, "");
+	assert_asks("DeregisterTargets", "12");
+}
+
+/* Killed while the old ones were kept. */
+static void after_a_start_they_stay_likewise(void **fixture)
+{
+	struct fixture *f = *fixture;
+	f->group->balancer_arn = str_dup(STR("arn"));
+	want_beside(f, "34", "12");
+	answer_health(f, "12-34");
+	assert_string_equal(fake_action(), "");
+	fake_wait(f->calls.loop, 6);
+	answer_health(f, "1234");
+	assert_asks("DeregisterTargets", "12");
+}
+
+/* What is wanted again was never taken out. */
+static void a_change_that_is_taken_back_ends_the_wait(void **fixture)
+{
+	struct fixture *f = *fixture;
+	serve_12(f);
+	want_beside(f, "34", "12");
+	answer(f, "");
+	want(f, "12");
+	assert_asks("DeregisterTargets", "34");
+	answer(f, "");
+	assert_true(target_sync_is_settled(f->sync));
+	fake_wait(f->calls.loop, 60);
+	assert_string_equal(fake_action(), "");
+}
+
+static void with_the_quota_the_last_old_one_stays(void **fixture)
+{
+	struct fixture *f = *fixture;
+	serve_12(f);
+	want(f, "34");
+	fake_fail(AWS_QUOTA, false);
+	fake_run(f->calls.loop);
+	assert_asks("DeregisterTargets", "1");
+	answer(f, "");
+	assert_asks("RegisterTargets", "3");
+	answer(f, "");
+	assert_string_equal(fake_action(), "");
+	fake_wait(f->calls.loop, 6);
+	answer_health(f, "23");
+	assert_asks("DeregisterTargets", "2");
+	answer(f, "");
+	assert_asks("RegisterTargets", "4");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -381,6 +503,12 @@ int main(void)
 		TEST(an_answer_about_another_group_does_not_count),
 		TEST(it_stays_settled_while_it_is_read_again),
 		TEST(what_was_never_registered_is_not_deregistered_by_a_sweep),
+		TEST(old_ones_stay_until_a_new_one_gets_requests),
+		TEST(the_wait_ends_without_a_read),
+		TEST(nobody_waits_in_a_group_that_nothing_leads_to),
+		TEST(after_a_start_they_stay_likewise),
+		TEST(a_change_that_is_taken_back_ends_the_wait),
+		TEST(with_the_quota_the_last_old_one_stays),
 		TEST(a_standby_that_takes_over_compares_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,15 +36,16 @@ static void sets_are_compared_in_one_pass(void **state)
 		size_t max;
 		const char *minus, *both;
 		bool a_has_b;
+		const char *shared;
 	} cases[] = {
-		{"nothing", "", "", 9, "", "", true},
-		{"all are new", "abc", "", 9, "abc", "abc", true},
-		{"all are gone", "", "abc", 9, "", "abc", false},
-		{"the same", "abc", "abc", 9, "", "abc", true},
-		{"some of each", "abd", "bcd", 9, "a", "abcd", false},
-		{"more than fit", "abcd", "b", 2, "ac", "abcd", true},
-		{"room for none", "ab", "c", 0, "", "abc", false},
-		{"the last one only", "z", "abc", 9, "z", "abcz", false},
+		{"nothing", "", "", 9, "", "", true, ""},
+		{"all are new", "abc", "", 9, "abc", "abc", true, ""},
+		{"all are gone", "", "abc", 9, "", "abc", false, ""},
+		{"the same", "abc", "abc", 9, "", "abc", true, "abc"},
+		{"some of each", "abd", "bcd", 9, "a", "abcd", false, "bd"},
+		{"more than fit", "abcd", "b", 2, "ac", "abcd", true, "b"},
+		{"room for none", "ab", "c", 0, "", "abc", false, ""},
+		{"the last one only", "z", "abc", 9, "z", "abcz", false, ""},
 	};
 	struct arena arena;
 	arena_init(&arena);
@@ -57,6 +58,8 @@ static void sets_are_compared_in_one_pass(void **state)
 		assert_list(&minus, cases[i].minus);
 		assert_list(&both, cases[i].both);
 		assert_int_equal(targets_have_all(&a, &b), cases[i].a_has_b);
+		assert_int_equal(targets_share_one(&a, &b), cases[i].shared[0] != '\0');
+		assert_int_equal(targets_equal(&a, &b), strcmp(cases[i].a, cases[i].b) == 0);
 	}
 	arena_fini(&arena);
 }
@@ -83,12 +86,33 @@ static void a_copy_has_its_own_texts(void **state)
 	assert_int_equal(copy.count, 0);
 }
 
+static void a_list_of_its_own_is_changed(void **state)
+{
+	struct arena arena;
+	struct elb_target_list list;
+	arena_init(&arena);
+	struct elb_target_list ab = list_of("ab", &arena), bc = list_of("bc", &arena);
+	struct elb_target_list c = list_of("c", &arena);
+	targets_copy(&list, &ab);
+	targets_add(&list, &bc);
+	assert_list(&list, "abc");
+	targets_keep(&list, &bc);
+	assert_list(&list, "bc");
+	targets_drop(&list, &c);
+	assert_list(&list, "b");
+	targets_replace(&list, &ab);
+	arena_fini(&arena);
+	assert_list(&list, "ab");
+	targets_fini(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_are_compared_in_one_pass),
 		cmocka_unit_test(the_port_counts),
 		cmocka_unit_test(a_copy_has_its_own_texts),
+		cmocka_unit_test(a_list_of_its_own_is_changed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,21 @@ static void the_choice_is_stable(void **fixture)
 	assert_string_equal(targets(f, &before, 2), "10.0.0.1:80 10.0.0.6:80");
 }
 
+static void others_that_still_serve_are_known(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct elb_target_list serving;
+	add(f, "10.0.0.1", 80);
+	add(f, "10.0.0.3", 80)->active = false;
+	add(f, "10.0.0.2", 80)->active = false;
+	add(f, "10.0.0.2", 80)->active = false;
+	add(f, "fd00::1", 80)->active = false;
+	wanted_serving(&f->pool, &f->group, &f->settings, &f->arena, &serving);
+	assert_int_equal(serving.count, 2);
+	assert_true(str_eq_c(serving.items[0].ip, "10.0.0.2"));
+	assert_true(str_eq_c(serving.items[1].ip, "10.0.0.3"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +171,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_registered_stays_when_there_are_too_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_choice_is_stable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			others_that_still_serve_are_known, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

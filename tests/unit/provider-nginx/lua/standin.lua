@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- As much of nginx as the modules need: dictionaries, clock, timers, sockets of the test's making. Loaded before them.
+local ffi = require("ffi")
 local _M = { now = 1000, log = {}, timers = {}, socket = nil }
+
+-- nginx is linked with them.
+_M.libraries = { ffi.load("libpcre2-8.so.0", true), ffi.load("libcrypto.so.3", true), ffi.load("libcrypt.so.1", true) }
 
 local Dict = {}
 Dict.__index = Dict
@@ -19,6 +23,16 @@ function Dict:set(key, value, _, flags)
 end
 
 Dict.safe_set = Dict.set
+
+function Dict:add(key, value)
+	return self:safe_add(key, value)
+end
+
+function Dict:incr(key, by, init)
+	local value = (self.values[key] or init) and (self.values[key] or init) + by
+	self.values[key] = value
+	return value
+end
 
 function Dict:safe_add(key, value)
 	if self.values[key] ~= nil then
@@ -49,8 +63,10 @@ function _M.reset()
 	_M.now, _M.log, _M.timers = 1000, {}, {}
 	_G.ngx = {
 		ERR = "error",
-		shared = { sluice = dict(), sluice_health = dict() },
-		worker = { id = function() return 0 end, exiting = function() return false end },
+		shared = { sluice = dict(), sluice_health = dict(), sluice_limits = dict() },
+		worker = { id = function() return 0 end, exiting = function() return false end, pid = function() return 1 end },
+		update_time = function() end,
+		decode_base64 = function(text) return text end, -- for whom only what it costs counts
 		now = function() return _M.now end,
 		log = function(_, ...) _M.log[#_M.log + 1] = table.concat({ ... }) end,
 		md5 = function() return ("0"):rep(32) end,
@@ -75,6 +91,7 @@ package.preload["resty.lrucache"] = function()
 		end,
 	}
 end
+package.preload["ngx.semaphore"] = function() return {} end
 package.preload["ngx.ssl"] = function() return {} end
 
 _M.reset()
