@@ -208,21 +208,26 @@ static int encode_value(struct encoder *e, const struct schema_field *field, con
 	must(false);
 }
 
+static int encode_member(struct encoder *e, const struct schema_field *field, const void *member,
+	const struct schema_place *outer)
+{
+	struct schema_place place = {outer, field->key, 0};
+	int err = put_text(e, schema_key(field));
+	return err == 0 ? encode_value(e, field, member, &place) : err;
+}
+
 static int encode_members(struct encoder *e, const struct schema *schema, const void *value,
 	const struct schema_place *outer)
 {
-	for (size_t i = 0; i < schema->count; i++) {
-		const struct schema_field *field = &schema->fields[i];
+	const struct schema_field *end = schema->fields + schema->count;
+	/* Most members of most structs are absent. */
+	for (const struct schema_field *field = schema->fields; field < end; field++) {
 		const void *member = (const char *)value + field->offset;
-		struct schema_place place = {outer, field->key, 0};
 		int err = 0;
-		if (field->type == SCHEMA_INLINE) {
+		if (field->type == SCHEMA_INLINE)
 			err = encode_members(e, field->sub, member, outer);
-		} else if (is_present(field, member)) {
-			err = put_text(e, schema_key(field));
-			if (err == 0)
-				err = encode_value(e, field, member, &place);
-		}
+		else if (is_present(field, member))
+			err = encode_member(e, field, member, outer);
 		if (err != 0)
 			return err;
 	}

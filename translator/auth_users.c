@@ -125,8 +125,8 @@ static void read_lines(const struct reading *r, const struct secret_record *secr
 	}
 	if (text.len == 0 || text.len > AUTH_TEXT_MAX_LEN) {
 		r->users->is_missing = true;
-		tell(r, text.len == 0 ? "it has no key auth, so nobody is let in"
-				      : "its key auth is longer than 512 KiB, so nobody is let in");
+		tell(r, text.len == 0 ? "it has no key auth, so requests are answered with 503"
+				      : "its key auth is longer than 512 KiB, so requests are answered with 503");
 		return;
 	}
 	for (size_t number = 1; text.len != 0; number++) {
@@ -165,7 +165,7 @@ void auth_users_read(const struct secret_record *secret, struct str name, bool o
 	*ret_users = (struct auth_users){0};
 	if (secret == NULL) {
 		ret_users->is_missing = true;
-		tell(&r, "it does not exist, so nobody is let in");
+		tell(&r, "it does not exist, so requests are answered with 503");
 		return;
 	}
 	if (of_keys)

@@ -123,6 +123,10 @@ static void add_aliases(const struct extras *e, struct hosted hosted)
 void plan_add_extras(const struct plan_maker *m, struct hosted_list *list)
 {
 	const struct route_settings *route = &m->plan->route;
+	/* Most have none. */
+	if (route->app_root == NULL && !route->has_slash_redirects && !route->has_www_redirect &&
+		route->aliases.count == 0)
+		return;
 	const struct extras e = {m, list, list->count + EXTRAS_MAX};
 	const struct claim_route *root =
 		route->app_root != NULL ? route_to(m, route->app_root) : NULL;

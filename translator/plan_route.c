@@ -142,7 +142,8 @@ void plan_read_route(const struct plan_maker *m)
 	struct dialect dialect = {m->ingress, plan->self, m->arena, m->diags, &plan->route};
 	if (m->ingress->annotations.count == 0 && m->nginx == NULL)
 		return;
-	sluice_read_route(&dialect);
+	if (!sluice_read_route(&dialect) && m->nginx == NULL)
+		return;
 	if (m->nginx != NULL)
 		ingress_nginx_read_route(&dialect, m->nginx, m->context->https_port);
 	refuse_all(m);

@@ -260,29 +260,36 @@ static struct str regex_of(struct merge *m, const struct path_claim *claim, bool
 	return regex_of_path(claim->path, is_regex, m->arena);
 }
 
-static struct path_rule rule_of(
-	struct merge *m, const struct path_claim *claim, const struct object_ref *by)
+/* The rule is zeroed. */
+static void fill_rule(struct merge *m, const struct path_claim *claim, const struct object_ref *by,
+	struct path_rule *rule)
 {
 	const struct claim_route *route = claim->route;
-	struct path_rule rule = {.pool = claim->pool,
-		.tls_only = claim->tls_only,
-		.ingress =
-			key_join(m->arena, claim->ingress->namespace, '/', claim->ingress->name)};
 	bool is_regex = route != NULL && route->is_regex;
+	rule->pool = claim->pool;
+	rule->tls_only = claim->tls_only;
+	rule->ingress = key_join(m->arena, claim->ingress->namespace, '/', claim->ingress->name);
 	if (by == NULL) {
-		rule.path = claim->path;
-		rule.match = claim->type;
+		rule->path = claim->path;
+		rule->match = claim->type;
 	} else {
-		rule.regex = regex_of(m, claim, is_regex);
+		rule->regex = regex_of(m, claim, is_regex);
 		if (!is_regex && claim->extra == CLAIM_USUAL)
 			tell_regex(m, claim, by);
 	}
 	if (route != NULL) {
-		rule.policy = route->policy;
-		rule.redirect = (struct redirect *)(uintptr_t)route->redirect;
-		rule.answer = (struct fixed_answer *)(uintptr_t)route->answer;
+		rule->policy = route->policy;
+		rule->redirect = (struct redirect *)(uintptr_t)route->redirect;
+		rule->answer = (struct fixed_answer *)(uintptr_t)route->answer;
 	}
-	return rule;
+}
+
+static void add_shared(struct merge *m, const struct path_claim *claim, const struct object_ref *by,
+	const struct path_claim *canary, struct virtual_host *host)
+{
+	struct path_rule rule = {0};
+	fill_rule(m, claim, by, &rule);
+	canaries_add_rules(host, &rule, canary, m->arena);
 }
 
 static size_t cost_of(
@@ -317,11 +324,10 @@ static void add_rules(struct merge *m, const struct path_claim *claims, size_t c
 				STR_FMT(m->host), diag_quote(m->arena, claim->path));
 			continue;
 		}
-		struct path_rule rule = rule_of(m, claim, by);
 		if (canary != NULL)
-			canaries_add_rules(host, &rule, canary, m->arena);
+			add_shared(m, claim, by, canary, host);
 		else
-			host->rules.items[host->rules.count++] = rule;
+			fill_rule(m, claim, by, &host->rules.items[host->rules.count++]);
 	}
 }
 

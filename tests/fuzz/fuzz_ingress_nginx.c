@@ -122,8 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct ingress_path path = {.path = take_text(&rest)};
 	struct ingress_rule rule = {.host = STR("a.test"), .paths = {&path, 1}};
 	while (rest.len != 0 && count < PAIRS_MAX) {
-		struct str key = arena_printf(
-			&arena, INGRESS_NGINX_PREFIX "/%.*s", STR_FMT(take_text(&rest)));
+		struct str name = take_text(&rest);
+		struct str key = arena_printf(&arena, INGRESS_NGINX_PREFIX "/%.*s", STR_FMT(name));
 		items[count++] = (struct annotation){key, take_text(&rest)};
 	}
 	const struct ingress_record ingress = {.key = {.namespace = STR("n"), .name = STR("i")},

@@ -82,6 +82,8 @@ static struct str next_word(struct str *rest)
 {
 	while (rest->len != 0 && rest->p[0] == ' ')
 		*rest = str_skip(*rest, 1);
+	if (rest->len == 0)
+		return STR("");
 	const char *blank = str_find(*rest, ' ');
 	struct str word = {rest->p, blank != NULL ? (size_t)(blank - rest->p) : rest->len};
 	*rest = str_skip(*rest, word.len);
@@ -97,8 +99,10 @@ static bool is_same(struct str a, struct str b)
 static bool is_among(struct str text, const char *words, bool *ret_is_usual)
 {
 	struct str rest = str_from(words);
+	if (text.p == NULL || words == NULL)
+		return false;
 	for (struct str word = next_word(&rest); word.len != 0; word = next_word(&rest)) {
-		bool is_usual = word.p[0] == '=';
+		bool is_usual = str_starts_with(word, STR("="));
 		if (!is_same(text, str_skip(word, is_usual)))
 			continue;
 		*ret_is_usual = is_usual;

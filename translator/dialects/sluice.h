@@ -4,5 +4,5 @@
 
 #include "translator/dialects/dialect.h"
 
-/* Adds to d->route what the annotations ask for. */
-void sluice_read_route(const struct dialect *d);
+/* Adds to d->route what the annotations ask for. False: there are none. */
+bool sluice_read_route(const struct dialect *d);

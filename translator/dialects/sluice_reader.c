@@ -8,19 +8,19 @@
 #define SLUICE_PREFIX "sluice.io/"
 
 struct spec {
-	const char *name;
+	struct str name;
 	enum policy_bit word;
 };
 
 /* Sorted by name. */
 static const struct spec specs[SLUICE_ROW_COUNT] = {
-#define ROUTE_ANNOTATION(id_, name_, policy_, ...) {(name_), POLICY_##policy_},
+#define ROUTE_ANNOTATION(id_, name_, policy_, ...) {{(name_), sizeof(name_) - 1}, POLICY_##policy_},
 #include "translator/dialects/sluice.def"
 };
 
 static int compare_names(const void *left, const void *right)
 {
-	return str_cmp(*(const struct str *)left, str_from(((const struct spec *)right)->name));
+	return str_cmp(*(const struct str *)left, ((const struct spec *)right)->name);
 }
 
 static const struct spec *find(struct str key)
@@ -112,13 +112,14 @@ bool sluice_text(const struct sluice_reader *r, enum sluice_row row, size_t max,
 bool sluice_find(const struct dialect *d, struct sluice_reader *ret_reader)
 {
 	bool is_any = false;
-	*ret_reader = (struct sluice_reader){.d = d};
 	for (size_t i = 0; i < d->ingress->annotations.count; i++) {
 		const struct annotation *a = &d->ingress->annotations.items[i];
 		const struct spec *spec =
 			str_starts_with(a->key, STR(SLUICE_PREFIX)) ? find(a->key) : NULL;
 		if (spec == NULL)
 			continue;
+		if (!is_any)
+			*ret_reader = (struct sluice_reader){.d = d};
 		ret_reader->given[spec - specs] = a;
 		is_any = true;
 	}

@@ -440,7 +440,7 @@ static void test_trusts(void **state)
 	assert_int_equal(count_lines(&f, "grpc_ssl_trusted_certificate \"/etc/ca.crt\""), 2);
 	/* Nothing that was made for one is taken up by another. */
 	assert_int_equal(count_lines(&f, "_ssl_session_reuse off"), 12);
-	assert_int_equal(count_lines(&f, "://sluice_strict;"), 12);
+	assert_int_equal(count_lines(&f, "://sluice_strict"), 12);
 	names = conf_read_trusts(buf_str(&f.text));
 	assert_true(conf_next_trust(&names, &name));
 	assert_string_equal(name.text, trusts[0].text);
