@@ -289,6 +289,6 @@ def compare_headers(what: str, wanted: list[list[str]], got: dict[str, str], cha
     if what == "answer":
         names |= {"access-control-allow-origin", "strict-transport-security", "vary", "location", "www-authenticate"}
     for name in sorted(names - {"x-forwarded-for", "host"}):
-        if what == "answer" and got.get(name, "") == without_empty(wanted, name):
-            continue  # nginx sends no header without a value
+        if what == "request" and got.get(name, "") == without_empty(wanted, name):
+            continue  # nginx forgets a line without a value when another one is added
         assert got.get(name) == expected.get(name), f"{what}: {name} is {got.get(name)!r}, not {expected.get(name)!r}"
