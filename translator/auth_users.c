@@ -126,7 +126,8 @@ static void read_lines(const struct reading *r, const struct secret_record *secr
 	if (text.len == 0 || text.len > AUTH_TEXT_MAX_LEN) {
 		r->users->is_missing = true;
 		tell(r, text.len == 0 ? "it has no key auth, so requests are answered with 503"
-				      : "its key auth is longer than 512 KiB, so requests are answered with 503");
+				      : "its key auth is longer than 512 KiB, so requests are "
+					"answered with 503");
 		return;
 	}
 	for (size_t number = 1; text.len != 0; number++) {

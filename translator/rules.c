@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/rules.h"
 
+#include "common/must.h"
 #include "translator/claim_route.h"
 #include "translator/keys.h"
 #include "translator/paths.h"
@@ -295,9 +296,10 @@ static void add_shared(struct merge *m, const struct path_claim *claim, const st
 static size_t cost_of(
 	const struct path_claim *claim, const struct path_claim *canary, bool is_regex)
 {
+	const struct object_ref *owner = claim->ingress;
+	must(owner != NULL);
 	size_t cost = 64 + (is_regex ? 2 : 1) * claim->path.len + claim->pool.len +
-		      claim->ingress->namespace.len + claim->ingress->name.len +
-		      route_cost(claim->route);
+		      owner->namespace.len + owner->name.len + route_cost(claim->route);
 	if (canary == NULL)
 		return cost;
 	const struct canary_settings *settings = canary->route->canary;

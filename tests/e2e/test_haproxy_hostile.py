@@ -25,7 +25,7 @@ WORD = r'"(?:[^"\\\n]|\\.)*"'
 NAME = r"[A-Za-z0-9_.:/@\[\]-]+"
 LINES = [re.compile(text) for text in (
     r"", r"#.*",
-    r"global", r"defaults", r"frontend (?:port|tls)\d{5}", r"frontend idle", r"backend (?:s\d{6}|loop\d{5}|none|closed|probe)",
+    r"global", r"defaults", r"frontend (?:port|tls)\d{5}", r"frontend idle", r"backend (?:s\d{6}|loop\d{5}|none|closed|probe|limits|rest)",
     r"\tdescription \"sluice [0-9a-f]{16} \d+\"",
     rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| strict-sni)*",
     r"\tmode (?:http|tcp)", r"\tbalance (?:roundrobin|leastconn|source)", r"\thash-type consistent",
@@ -33,7 +33,8 @@ LINES = [re.compile(text) for text in (
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
     r"\ttimeout [a-z-]+ \d+(?:ms|s|h)", r"\toption [a-z-]+(?: 1| delete)?", r"\tretries 3", r"\tretry-on conn-failure empty-response", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
     r"\ttune\.pool-(?:low|high)-fd-ratio \d+", r"\tdefault-server pool-purge-delay \d+s pool-low-conn \d+",
-    r"\.if feature\(LUA\) && !version_atleast\(2\.8\)", r"\.endif", rf"\tlua-load(?:-per-thread)? {NAME}/haproxy\.d/lua-off\.lua",
+    r"\.(?:if|elif) feature\(LUA\)(?: && !version_atleast\(2\.8\))?", r"\.else", r"\.endif",
+    rf"\tlua-load(?:-per-thread)? {NAME}/haproxy\.d/lua-off\.lua(?: policies)?",
     r"\ttune\.http\.maxhdr 256", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
@@ -41,8 +42,8 @@ LINES = [re.compile(text) for text in (
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
-    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?:is_(?:usual_target|usual_path|usual_method|repeatable|found|routed)|has_own_headers) .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
-    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-request .*",
+    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed)[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
+    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*",
 )]
 
 
