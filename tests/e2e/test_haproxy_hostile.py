@@ -42,7 +42,7 @@ LINES = [re.compile(text) for text in (
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
-    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed)[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
+    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed )[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
     r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*",
 )]
 
