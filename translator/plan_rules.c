@@ -171,7 +171,7 @@ static const char *set_path(
 	/* What a canary's path means says the Ingress whose path it is. */
 	if (!route->has_regex && route->canary == NULL)
 		return path_check(path->path, path->type);
-	if (claim->path.p[0] != '/')
+	if (!str_starts_with(claim->path, STR("/")))
 		return "must begin with '/'";
 	const char *problem = regex_check(regex_of_path(claim->path, true, m->arena), m->arena);
 	if (problem == NULL && route->is_closed)

@@ -339,7 +339,9 @@ void rules_merge(struct path_claim *claims, size_t count, struct str host, struc
 	struct merge m = {.host = host, .arena = arena, .diags = diags};
 	count = drop_other_names(claims, count);
 	size_t others = part_canaries(claims, count);
-	struct canaries canaries = canaries_of(claims + others, count - others, arena);
+	struct canaries canaries = {0};
+	if (others < count)
+		canaries = canaries_of(claims + others, count - others, arena);
 	struct path_claim regex;
 	find_modes(&m, claims, others, ret_host);
 	if (m.regex != NULL) {

@@ -38,7 +38,7 @@ struct named_secrets {
 	struct named_secrets_config config;
 	struct watch_tree watches;
 	struct naming_tree namings;
-	LIST_HEAD(, secret_watch) changed;
+	LIST_HEAD(changed_list, secret_watch) changed;
 	size_t started;
 	ev_timer settle; /* from the loop: the store is changing when names are seen */
 	struct arena scratch;

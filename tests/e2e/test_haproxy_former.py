@@ -94,4 +94,4 @@ def test_an_upgrade():
         assert {key: now.get(key, slots[key]) for key in slots} == slots
         assert len(proxy.provider.events("reloaded")) == reloads + 1
         assert not proxy.provider.events("proxy-answer") and not proxy.provider.events("file-damaged")
-        assert sorted(path.name for path in (proxy.state_dir / "maps").iterdir()) == ["former.map", "hosts.map", "pools.map", "prefixes.map"]
+        assert sorted(path.name for path in (proxy.state_dir / "maps").iterdir()) == ["former.map", "hosts.map", "pools.map", "prefixes.map", "rules.map"]

@@ -35,7 +35,7 @@ ANYWHERE = {
 BEFORE_HELLO = {
     "no hello first": (frame("ping", {"seq": 1}), "ping before hello"),
     "an old peer": (frame("hello", {"version_min": 7, "version_max": 9, "role": "provider", "name": "x", "software": "x"}),
-                    "no common protocol version: the peer speaks 7 to 9, we 1 to 1"),
+                    "no common protocol version: the peer speaks 7 to 9, we 1 to 2"),
     "a hello without a role": (frame("hello", {"version_min": 1, "version_max": 1, "name": "x", "software": "x"}), "hello: role: is missing"),
     "an unknown role": (frame("hello", hello("pigeon")), "hello: role: unknown word"),
 }

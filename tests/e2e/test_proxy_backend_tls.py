@@ -248,9 +248,10 @@ def test_all_of_it_lives_through_restarts(alone, pods, ours, theirs):
     pod = pods("pod", tls=ours.sign("s.internal"), clients_of=theirs.pem)
     alone.apply(https("p", pod, **by_ca(ours), **as_client(theirs.sign("me"))), host("a.test", ("/", "p")))
     assert alone.reached("a.test") == "pod"
+    count = len(alone.workers())
     alone.kill_proxy()
     alone.wait_answers("a.test")
-    workers = alone.workers()
+    workers = wait_for(lambda: len(found := alone.workers()) >= count and found, f"all {count} workers, of which one may answer before the others are there")
     alone.restart()
     alone.wait_applied()
     assert alone.reached("a.test") == "pod" and not alone.was_reloaded_since(workers)

@@ -123,7 +123,7 @@ static bool is_tcp_key(struct str key)
 /* As the table in provider-proxy/routes.h has them. */
 static char value_of_key(enum row_table table, struct str key)
 {
-	bool is_decoded = take_name(&key, NAME_DECODED_PATHS);
+	bool is_decoded = take_name(&key, NAME_DECODED_PATHS) || take_name(&key, NAME_DECODED_HOST);
 	if (is_decoded || take_name(&key, NAME_HOST)) {
 		/* A prefix ends in a slash that its path need not have had. */
 		bool is_prefix = table == ROW_PREFIX && str_ends_with(key, STR("/"));

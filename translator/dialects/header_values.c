@@ -75,7 +75,9 @@ const char *value_origins(struct str text, struct arena *arena, bool *ret_any, s
 	if (!any && list.count == 0)
 		return "at least one origin is expected";
 	*ret_any = any;
-	*ret = any ? (struct str_list){0} : list;
+	if (any)
+		list.count = 0;
+	*ret = list;
 	return NULL;
 }
 
