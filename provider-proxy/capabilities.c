@@ -4,6 +4,19 @@
 static struct str protocols[] = {STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
 static struct str features[] = {STR("source-ranges"), STR("applied")};
 
+/* There is one provider in a process. */
+static struct capabilities *with_policies(struct str *policies, size_t count)
+{
+	static struct capabilities capabilities;
+	capabilities = (struct capabilities){
+		.grouping = GROUPING_MERGED,
+		.protocols = {protocols, 4},
+		.policies = {policies, count},
+		.features = {features, 2},
+	};
+	return &capabilities;
+}
+
 struct capabilities *nginx_capabilities(void)
 {
 	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls"),
@@ -12,13 +25,7 @@ struct capabilities *nginx_capabilities(void)
 		STR("https-redirect"), STR("hsts"), STR("rate-limit"), STR("source-access"),
 		STR("basic-auth"), STR("rewrite"), STR("request-headers"), STR("response-headers"),
 		STR("timeouts")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
-		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
-		.features = {features, 2},
-	};
-	return &capabilities;
+	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 
 struct capabilities *haproxy_capabilities(void)
@@ -28,11 +35,5 @@ struct capabilities *haproxy_capabilities(void)
 		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
 		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
 		STR("request-headers")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
-		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
-		.features = {features, 2},
-	};
-	return &capabilities;
+	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
