@@ -20,6 +20,9 @@ struct request_parts {
 	bool is_decoded;    /* `matched` was */
 	struct str rest;    /* of it, behind the rule's path */
 	struct str groups[REGEX_GROUPS_MAX]; /* of the rule's regular expression */
+	struct str service;                  /* of the pool that was chosen */
+	struct str service_port;
+	struct str status; /* of the answer that another takes the place of */
 };
 
 /* ---- decision_request.c ---- */

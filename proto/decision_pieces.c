@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/decision_parts.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct str pieces_arguments(const struct request_parts *parts)
@@ -26,8 +27,29 @@ static struct str named(const struct request_parts *parts, const struct piece *p
 	return is_found ? value : STR_NONE;
 }
 
+static const char hex_digits[] = "0123456789ABCDEF";
+
+/* RFC 3986, 2.3: all but unreserved characters are encoded, as for a value in a query. */
+static struct str escape(struct str value, struct arena *arena)
+{
+	char *to = arena_alloc(arena, value.len * 3 + 1);
+	size_t len = 0;
+	for (size_t i = 0; i < value.len; i++) {
+		unsigned char byte = (unsigned char)value.p[i];
+		if (isalnum(byte) || (byte != 0 && strchr("-._~", byte) != NULL)) {
+			to[len++] = value.p[i];
+			continue;
+		}
+		to[len++] = '%';
+		to[len++] = hex_digits[byte >> 4];
+		to[len++] = hex_digits[byte & 15];
+	}
+	return (struct str){to, len};
+}
+
 static struct str raw_value(const struct request_parts *parts, const struct piece *piece)
 {
+	struct str value = STR_NONE;
 	switch (piece->value) {
 	case REQUEST_TEXT:
 		return piece->text;
@@ -59,6 +81,16 @@ static struct str raw_value(const struct request_parts *parts, const struct piec
 	case REQUEST_COOKIE:
 	case REQUEST_ARGUMENT:
 		return named(parts, piece);
+	case REQUEST_TARGET_ESCAPED:
+		return escape(pieces_target(parts), parts->arena);
+	case REQUEST_ID:
+		return request_header(parts, STR("x-request-id"), &value) ? value : STR_NONE;
+	case REQUEST_SERVICE:
+		return parts->service;
+	case REQUEST_SERVICE_PORT:
+		return parts->service_port;
+	case REQUEST_STATUS:
+		return parts->status;
 	}
 	return STR_NONE;
 }
@@ -111,7 +143,6 @@ static bool is_of_path(char c)
 /* `is_decoded`: a percent sign stands for itself; otherwise for what is encoded already. */
 static struct str encode_path(struct str value, bool is_decoded, struct arena *arena)
 {
-	static const char digits[] = "0123456789ABCDEF";
 	char *to = arena_alloc(arena, value.len * 3 + 1);
 	size_t len = 0;
 	for (size_t i = 0; i < value.len; i++) {
@@ -121,8 +152,8 @@ static struct str encode_path(struct str value, bool is_decoded, struct arena *a
 			continue;
 		}
 		to[len++] = '%';
-		to[len++] = digits[byte >> 4];
-		to[len++] = digits[byte & 15];
+		to[len++] = hex_digits[byte >> 4];
+		to[len++] = hex_digits[byte & 15];
 	}
 	return (struct str){to, len};
 }

@@ -41,6 +41,16 @@ static char value_letter(enum request_value value)
 		return 'k';
 	case REQUEST_ARGUMENT:
 		return 'g';
+	case REQUEST_TARGET_ESCAPED:
+		return 'e';
+	case REQUEST_ID:
+		return 'i';
+	case REQUEST_SERVICE:
+		return 'v';
+	case REQUEST_SERVICE_PORT:
+		return 'w';
+	case REQUEST_STATUS:
+		return 'z';
 	}
 	must(false);
 }

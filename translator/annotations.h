@@ -62,7 +62,7 @@ enum policy_index {
 /* What is asked for that not every provider supports; see policies.h. */
 enum policy_bit {
 	POLICY_NONE = 0,
-#define POLICY(name_, ...) POLICY_##name_ = 1 << POLICY_INDEX_##name_,
+#define POLICY(name_, ...) POLICY_##name_ = UINT64_C(1) << POLICY_INDEX_##name_,
 #include "translator/annotations.def"
 };
 

@@ -32,7 +32,7 @@ enum balancer_scope {
 
 /* What the provider cannot do; all zero while none is known. */
 struct plan_limits {
-	unsigned policies; /* enum policy_bit */
+	uint64_t policies; /* enum policy_bit */
 	bool tcp;
 	bool tls_passthrough;
 	bool source_ranges;

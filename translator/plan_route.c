@@ -34,6 +34,17 @@ static const struct {
 	MEMBER(REQUEST_HEADERS, request_headers),
 	MEMBER(RESPONSE_HEADERS, response_headers),
 	MEMBER(TIMEOUTS, timeouts),
+	MEMBER(EXTERNAL_AUTH, external_auth),
+	MEMBER(MIRROR, mirrors),
+	MEMBER(ERROR_PAGES, error_pages),
+	MEMBER(FALLBACK_POOL, fallback_pool),
+	MEMBER(FALLBACK_POOL, fallback_headers),
+	MEMBER(RETRIES, retries),
+	MEMBER(BUFFERING, buffering),
+	MEMBER(BANDWIDTH, bandwidth),
+	MEMBER(LOCATION_REWRITE, location_changes),
+	MEMBER(COOKIE_REWRITE, cookie_domains),
+	MEMBER(COOKIE_REWRITE, cookie_paths),
 #undef MEMBER
 };
 
@@ -50,7 +61,11 @@ static bool asks_anything(const struct policy *p)
 	return p->body_max_bytes != 0 || p->cors != NULL || p->https_redirect != 0 ||
 	       p->hsts != NULL || p->rate_limits != NULL || p->source_access != NULL ||
 	       p->basic_auth != NULL || p->rewrite.count != 0 || p->request_headers.count != 0 ||
-	       p->response_headers.count != 0 || p->timeouts != NULL;
+	       p->response_headers.count != 0 || p->timeouts != NULL || p->external_auth != NULL ||
+	       p->mirrors.count != 0 || p->error_pages != NULL || p->fallback_pool.len != 0 ||
+	       p->retries != NULL || p->buffering != NULL || p->bandwidth != NULL ||
+	       p->location_changes.count != 0 || p->cookie_domains.count != 0 ||
+	       p->cookie_paths.count != 0;
 }
 
 /* ---- what cannot be had ---- */

@@ -12,7 +12,7 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 	bool is_shared = plan->scope == BALANCER_OF_CLASS;
 	/* Those of route settings come last. */
 	for (unsigned i = 0; i < POLICY_COUNT; i++) {
-		enum policy_bit policy = 1U << i;
+		enum policy_bit policy = UINT64_C(1) << i;
 		enum policy_scope scope = policy_scope(policy);
 		if (scope >= SCOPE_GUARD)
 			break;

@@ -11,27 +11,27 @@ static const struct {
 
 enum policy_scope policy_scope(enum policy_bit word)
 {
-	return policies[__builtin_ctz(word)].scope;
+	return policies[__builtin_ctzll(word)].scope;
 }
 
-unsigned policies_missing(const struct str_list *list)
+uint64_t policies_missing(const struct str_list *list)
 {
-	unsigned missing = 0;
+	uint64_t missing = 0;
 	for (unsigned i = 0; i < POLICY_COUNT; i++) {
 		bool found = false;
 		for (size_t k = 0; k < list->count && !found; k++)
 			found = str_eq_c(list->items[k], policies[i].word);
 		if (!found)
-			missing |= 1U << i;
+			missing |= UINT64_C(1) << i;
 	}
 	return missing;
 }
 
-unsigned policies_of_requests(void)
+uint64_t policies_of_requests(void)
 {
-	unsigned bits = 0;
+	uint64_t bits = 0;
 	for (unsigned i = 0; i < POLICY_COUNT; i++)
-		bits |= policies[i].scope >= SCOPE_GUARD ? 1U << i : 0;
+		bits |= policies[i].scope >= SCOPE_GUARD ? UINT64_C(1) << i : 0;
 	return bits;
 }
 

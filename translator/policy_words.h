@@ -16,8 +16,8 @@ enum policy_scope {
 enum policy_scope policy_scope(enum policy_bit word);
 
 /* The bits of the policies whose words the list leaves out. */
-unsigned policies_missing(const struct str_list *list);
+uint64_t policies_missing(const struct str_list *list);
 /* The bits of all that is done with requests. */
-unsigned policies_of_requests(void);
+uint64_t policies_of_requests(void);
 /* Whether rules answer 503 where what the word stands for cannot be had; otherwise they do without. */
 bool policy_closes(enum policy_bit word);

@@ -14,7 +14,7 @@ struct provider_peer {
 	bool has_source_ranges;
 	bool reports_applied;
 	enum grouping grouping;
-	unsigned policies_missing; /* see policies.h */
+	uint64_t policies_missing; /* see policies.h */
 	struct str_list protocols; /* owned */
 };
 
@@ -63,14 +63,14 @@ static bool reports_applied(const struct capabilities *capabilities)
 }
 
 /* In version 1 nothing was known of what is done with requests. */
-static unsigned missing_of(const struct hello *peer, const struct capabilities *capabilities)
+static uint64_t missing_of(const struct hello *peer, const struct capabilities *capabilities)
 {
-	unsigned missing = policies_missing(&capabilities->policies);
+	uint64_t missing = policies_missing(&capabilities->policies);
 	return peer->version_max < 2 ? missing | policies_of_requests() : missing;
 }
 
 static bool is_same(
-	const struct provider_peer *provider, const struct capabilities *now, unsigned missing)
+	const struct provider_peer *provider, const struct capabilities *now, uint64_t missing)
 {
 	return provider->grouping == now->grouping && provider->policies_missing == missing &&
 	       provider->has_source_ranges == has_source_ranges(now) &&
@@ -84,7 +84,7 @@ bool provider_peer_take_capabilities(struct provider_peer *provider, const struc
 	const struct capabilities *capabilities =
 		peer->capabilities != NULL ? peer->capabilities : &none;
 	const struct str_list *protocols = &capabilities->protocols;
-	unsigned missing = missing_of(peer, capabilities);
+	uint64_t missing = missing_of(peer, capabilities);
 	if (is_same(provider, capabilities, missing))
 		return false;
 	free_protocols(&provider->protocols);

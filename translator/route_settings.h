@@ -33,14 +33,14 @@ struct claim_route {
 
 /* Which annotation asked for a word, for messages. */
 struct route_asked {
-	unsigned word; /* one bit of enum policy_bit */
+	uint64_t word; /* one bit of enum policy_bit */
 	const char *
 		field; /* NULL: nobody, the dialect does it by itself; such as "metadata.annotations[sluice.io/redirect]" */
 };
 
 struct route_settings {
 	/* Words that a provider must have for what is asked for here: dialect_ask() adds to both. */
-	unsigned needs; /* bits of enum policy_bit */
+	uint64_t needs; /* bits of enum policy_bit */
 	LIST_OF(struct route_asked) asked;
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */

@@ -9,7 +9,7 @@ struct nginx_reader {
 	const struct dialect *d;
 	struct nginx_values *v;
 	struct nginx_teller teller;
-	unsigned said; /* words that sluice.io/ annotations have said already */
+	uint64_t said; /* words that sluice.io/ annotations have said already */
 	uint64_t https_port;
 };
 

@@ -10,9 +10,10 @@ static void words_are_bits(void **state)
 	struct str_list none = {0};
 	struct str_list some = {words, 3};
 	(void)state;
-	const int all = (1 << POLICY_COUNT) - 1;
+	const uint64_t all = (UINT64_C(1) << POLICY_COUNT) - 1;
 	assert_int_equal(policies_missing(&none), all);
-	assert_int_equal(policies_missing(&some), all & ~(POLICY_SCALE | POLICY_STICKINESS));
+	assert_int_equal(
+		policies_missing(&some), all & ~(uint64_t)(POLICY_SCALE | POLICY_STICKINESS));
 }
 
 static void what_cannot_be_had_is_refused_by_name(void **state)
