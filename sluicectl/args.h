@@ -34,6 +34,7 @@ struct args {
 	struct text_list headers;
 	char *provider;
 	char *to;
+	char *manifests;
 	char *namespace;
 	char *output;
 	char *color;
