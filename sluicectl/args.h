@@ -43,6 +43,17 @@ struct args {
 	char *timeout;
 	char *from;
 	char *body_bytes;
+	char *old_url;
+	char *new_url;
+	char *log;
+	char *host;
+	char *rate;
+	char *requests;
+	char *backend_header;
+	struct text_list ignored_headers;
+	bool bodies;
+	bool verify;
+	bool unsafe_methods;
 	bool secrets;
 };
 

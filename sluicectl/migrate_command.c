@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* migrate: what becomes of the Ingresses of ingress-nginx, from manifests. */
 #include "common/must.h"
-#include "common/xalloc.h"
 #include "sluicectl/command_output.h"
 #include "sluicectl/commands.h"
-#include "sluicectl/line.h"
 #include "sluicectl/migrate_controller.h"
 #include "sluicectl/migrate_ingresses.h"
+#include "sluicectl/migrate_line.h"
 #include "sluicectl/migrate_manifests.h"
 #include "sluicectl/migrate_print.h"
 #include "sluicectl/migrate_risks.h"
@@ -16,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define USUAL_PREFIX "nginx.ingress.kubernetes.io"
 
 enum { JSON_MAX = 1024 * 1024 * 1024 };
 
@@ -31,41 +28,6 @@ static bool check(const struct args *args)
 	else if (!is_known)
 		fputs("sluicectl: migrate is for --provider nginx or haproxy\n", stderr);
 	return args->files.count != 0 && args->rest.count == 0 && is_known;
-}
-
-/* The value of a setting; NULL: it is not set. */
-static const char *setting(const struct args *args, const char *name)
-{
-	size_t len = strlen(name);
-	const char *found = NULL;
-	for (size_t i = 0; i < args->settings.count; i++) {
-		const char *given = args->settings.items[i];
-		if (strncmp(given, name, len) == 0 && given[len] == '=')
-			found = given + len + 1;
-	}
-	return found;
-}
-
-/* As the translator is told, with the dialect switched on. */
-static struct line *run_line(const struct args *args, const char *provider, int *ret_code)
-{
-	static char dialect[] = "ingress-nginx=true";
-	struct args extended = *args;
-	extended.settings.items =
-		xcalloc(args->settings.count + 1, sizeof(*extended.settings.items));
-	for (size_t i = 0; i < args->settings.count; i++)
-		extended.settings.items[i] = args->settings.items[i];
-	extended.settings.items[extended.settings.count++] = dialect;
-	const struct line_request request = {
-		.goal = LINE_FINDINGS,
-		.args = &extended,
-		.provider = provider,
-		.files = &args->files,
-		.wants_documents = true,
-	};
-	struct line *line = line_run(&request, ret_code);
-	free(extended.settings.items);
-	return line;
 }
 
 static void print(const struct args *args, const struct migrate_report *report)
@@ -96,7 +58,6 @@ static bool has_work(const struct migrate_report *report)
 
 static int report_line(const struct args *args, struct line *line, const char *provider)
 {
-	const char *prefix = setting(args, "ingress-nginx-prefix");
 	struct migrate_objects objects;
 	struct migrate_report report;
 	const struct line_finding *findings;
@@ -106,7 +67,7 @@ static int report_line(const struct args *args, struct line *line, const char *p
 		return CTL_EXIT_INPUT;
 	}
 	size_t count = line_findings(line, &findings);
-	migrate_report_init(&report, provider, str_from(prefix != NULL ? prefix : USUAL_PREFIX));
+	migrate_report_init(&report, provider, migrate_line_prefix(args));
 	migrate_ingresses_add(&objects, &report, findings, count);
 	migrate_controller_add(&objects, &report);
 	migrate_risks_add(&objects, &report);
@@ -129,7 +90,7 @@ int command_migrate(const struct args *args)
 {
 	const char *provider = args->provider != NULL ? args->provider : "nginx";
 	int code = CTL_EXIT_USAGE;
-	struct line *line = check(args) ? run_line(args, provider, &code) : NULL;
+	struct line *line = check(args) ? migrate_line_run(args, provider, &code) : NULL;
 	if (line == NULL)
 		return code;
 	code = report_line(args, line, provider);

@@ -76,10 +76,10 @@ void migrate_objects_free(struct migrate_objects *objects);
 /* "--NAME=VALUE" or "--NAME", which is "true"; false: it is no option. */
 bool migrate_argument_split(struct str argument, struct str *ret_name, struct str *ret_value);
 /* The value of an argument "--NAME=VALUE" of the first workload that has it; absent: none has. */
-struct str migrate_argument(const struct migrate_objects *objects, const char *name);
+struct str migrate_argument(const struct migrate_objects *objects, const char *wanted);
 /* The annotation's value; absent: there is none. `prefix` without the slash. */
 struct str migrate_annotation(
-	const struct migrate_ingress *ingress, struct str prefix, const char *name);
+	const struct migrate_ingress *ingress, struct str prefix, const char *wanted);
 /* The name of an annotation without `prefix` and its slash; false: it is another one's. */
 bool migrate_annotation_name(struct str key, struct str prefix, struct str *ret_name);
 /* The ConfigMap of that name, "NAMESPACE/NAME"; NULL: it is not among the objects. */
