@@ -120,8 +120,8 @@ static void compare_headers(struct replay_differences *found, const struct repla
 		for (size_t i = 0; i < answers[a]->header_count; i++) {
 			struct str name = answers[a]->headers[i].name;
 			bool is_seen = a == 1 && replay_header_of(old, name, arena).p != NULL;
-			/* Pages about errors are each proxy's own. */
-			bool is_of_page = old->status >= 400 && str_eq_c(name, "content-type");
+			/* Pages about redirects and errors are each proxy's own. */
+			bool is_of_page = old->status >= 300 && str_eq_c(name, "content-type");
 			if (!is_seen && !is_of_page && is_first(answers[a], i) &&
 				!is_ignored(name, criteria))
 				compare_named(found, REPLAY_HEADER, old, new, name, arena);

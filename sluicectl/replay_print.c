@@ -76,7 +76,7 @@ static void print_ignored(const struct replay_criteria *criteria)
 		fputs(", ", stdout);
 		command_print_clean(str_from(criteria->ignored->items[i]));
 	}
-	printf(", values of cookies, Content-Type of errors%s\n",
+	printf(", values of cookies, Content-Type of errors and redirects%s\n",
 		criteria->bodies ? "" : ", bodies");
 }
 
