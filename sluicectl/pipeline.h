@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/buf.h"
+#include "sluicectl/progress.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -49,6 +50,9 @@ struct pipeline {
 	struct pipeline_source sources[PIPELINE_OUTPUTS_MAX];
 	size_t source_count;
 	bool waits_for_people; /* somebody types: there is no hurry */
+	double heard_s;        /* when something was heard last */
+	size_t read_len;       /* of all outputs */
+	struct progress progress;
 	char *problem;
 };
 
