@@ -89,16 +89,17 @@ static void print_list(const char *title, const struct migrate_subjects *list)
 {
 	if (list->count == 0)
 		return;
-	printf("\n== %s ==\n\n", title);
+	printf("== %s ==\n\n", title);
 	for (size_t i = 0; i < list->count; i++)
 		print_subject(&list->items[i]);
+	putchar('\n');
 }
 
 static void print_risks(const struct migrate_subjects *list)
 {
 	if (list->count == 0)
 		return;
-	printf("\n== What the original does unnoticed ==\n\n");
+	printf("== What the original does unnoticed ==\n\n");
 	for (size_t i = 0; i < list->count; i++) {
 		const struct migrate_subject *subject = &list->items[i];
 		for (size_t k = 0; k < subject->row_count; k++) {
@@ -111,6 +112,7 @@ static void print_risks(const struct migrate_subjects *list)
 			putchar('\n');
 		}
 	}
+	putchar('\n');
 }
 
 static size_t count_rows(const struct migrate_subjects *list, bool of_work)
@@ -128,7 +130,7 @@ static void print_summary(const struct migrate_report *report)
 {
 	size_t all = report->ingresses.count;
 	bool is_first = true;
-	printf("\n== In short ==\n\n");
+	printf("== In short ==\n\n");
 	printf("%zu Ingresses of ingress-nginx on %s: %zu the same, %zu with differences that are "
 	       "named, %zu to look after\n",
 		all, report->provider, report->same_count,

@@ -98,7 +98,9 @@ static void compare_named(struct replay_differences *found, enum replay_kind kin
 {
 	struct str before = replay_header_of(old, name, arena);
 	struct str after = replay_header_of(new, name, arena);
-	if ((before.p == NULL) != (after.p == NULL) || !str_eq(before, after))
+	bool is_same =
+		before.p != NULL && after.p != NULL ? str_eq(before, after) : before.p == after.p;
+	if (!is_same)
 		add(found, arena, &(struct replay_difference){kind, name, before, after});
 }
 

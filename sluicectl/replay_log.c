@@ -118,7 +118,9 @@ void replay_log_take(
 		return;
 	}
 	/* Referer and user agent, then what only ingress-nginx writes. */
-	if (take_between(&rest, '"', '"', &text) && take_between(&rest, '"', '"', &text))
+	bool has_more = take_between(&rest, '"', '"', &text);
+	has_more = has_more && take_between(&rest, '"', '"', &text);
+	if (has_more)
 		(void)take_between(&rest, '[', ']', &upstream);
 	request.host = host_of(log, upstream, request.target);
 	if (!log->with_unsafe && !replay_is_safe(request.method))
