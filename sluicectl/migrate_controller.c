@@ -95,19 +95,36 @@ static struct str full_name(
 		STR_FMT(str_skip(name, variable.len)));
 }
 
-static void add_named_map(const struct migrate_objects *objects, struct migrate_report *report,
+/* Ports, each with its Service: what becomes of the argument becomes of them. */
+static void add_ports(
+	struct migrate_report *report, const struct migrate_map *map, struct str argument)
+{
+	const struct fates fates = {arguments, sizeof(arguments) / sizeof(arguments[0])};
+	struct migrate_subject *subject =
+		migrate_subjects_add(report, &report->controller, &map->meta);
+	const struct json *entry = json_first(map->data);
+	for (size_t i = 0; entry != NULL && i < MIGRATE_PARTS_MAX; i++, entry = json_next(entry)) {
+		size_t before = subject->row_count;
+		add(report, subject, &fates, argument, json_text(entry));
+		subject->rows[before].name = json_name(entry);
+	}
+}
+
+static void add_named_maps(const struct migrate_objects *objects, struct migrate_report *report,
 	const struct migrate_workload *workload)
 {
 	for (size_t i = 0; i < workload->argument_count; i++) {
 		struct str name;
 		struct str value;
 		if (!migrate_argument_split(workload->arguments[i], &name, &value) ||
-			!str_eq_c(name, "configmap"))
+			!str_ends_with(name, STR("configmap")))
 			continue;
 		const struct migrate_map *map =
 			migrate_map_find(objects, full_name(&report->arena, workload, value));
-		if (map != NULL)
+		if (map != NULL && str_eq_c(name, "configmap"))
 			add_map(report, map);
+		else if (map != NULL)
+			add_ports(report, map, name);
 	}
 }
 
@@ -125,7 +142,7 @@ void migrate_controller_add(const struct migrate_objects *objects, struct migrat
 	for (size_t i = 0; i < objects->workload_count; i++)
 		add_workload(report, &objects->workloads[i]);
 	for (size_t i = 0; i < objects->workload_count; i++)
-		add_named_map(objects, report, &objects->workloads[i]);
+		add_named_maps(objects, report, &objects->workloads[i]);
 	if (objects->workload_count == 0)
 		add_usual_maps(objects, report);
 }

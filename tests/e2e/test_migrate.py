@@ -15,6 +15,7 @@ from lib.certs import self_signed
 from lib.ingress_cases import PREFIX, ROWS, ingress_of
 from lib.line import build_folder
 from lib.markdown import ROOT
+from lib.reference import DAEMONS, printed
 
 ANNOTATIONS = re.findall(r'^NGINX_ANNOTATION\(\w+, "([\w-]+)"', (ROOT / "translator/dialects/ingress_nginx.def").read_text(), re.MULTILINE)
 CLOSED = "127.0.0.1:1"
@@ -215,3 +216,15 @@ def test_manuals_name_both():
     said = sluicectl("--help").stdout
     assert "migrate" in said and "compare" in said
     assert "--backend-header" in sluicectl("compare", "--help").stdout and "migrate" in sluicectl("completion", "bash").stdout
+
+
+def test_the_options_that_it_names_exist():
+    """What migrate tells to set instead of the original's options."""
+    known = set(re.findall(r"--(?:\[no-\])?([a-z-]+)", "".join(printed(f"sluice-{name}", "--help") for name in DAEMONS)))
+    rows = re.findall(r'^MIGRATE_(?:OPTION|ARGUMENT)\("([^"]+)", .*?, "((?:[^"\\]|\\.)*)"\)$', (ROOT / "sluicectl/migrate_options.def").read_text(), re.MULTILINE)
+    assert len(rows) > 180 and len({name for name, _ in rows}) >= len(rows) - 2
+    named = {option for _, text in rows for option in re.findall(r"--([a-z-]+)", text)}
+    assert named and named <= known, named - known
+    words = {word for _, text in rows for word in re.findall(r"sluice\.io/[a-z-]+", text)}
+    annotations = (ROOT / "doc/configuration.md").read_text()
+    assert all(word in annotations for word in words), words

@@ -195,6 +195,25 @@ static void test_options_and_arguments(void **ctx)
 	end(&w);
 }
 
+static void test_ports(void **ctx)
+{
+	struct world w;
+	(void)ctx;
+	begin(&w);
+	add(&w, "{\"kind\":\"DaemonSet\",\"metadata\":{\"namespace\":\"in\",\"name\":\"c\"},"
+		"\"spec\":{\"template\":{\"spec\":{\"containers\":["
+		"{\"command\":[\"/"
+		"nginx-ingress-controller\"],\"args\":[\"--udp-services-configmap=in/"
+		"udp\",\"--tcp-services-configmap=in/none\"]}]}}}}");
+	add(&w, "{\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"in\",\"name\":\"udp\"},"
+		"\"data\":{\"53\":\"dns/coredns:53\"}}");
+	make(&w, "nginx", NULL, 0);
+	assert_int_equal(w.report.controller.count, 2);
+	assert_int_equal(row_of(&w.report.controller, "udp", "53")->verdict, MIGRATE_REFUSED);
+	assert_true(str_eq_c(row_of(&w.report.controller, "udp", "53")->value, "dns/coredns:53"));
+	end(&w);
+}
+
 static void test_guards_that_are_not_in_force(void **ctx)
 {
 	struct world w;
@@ -293,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_same_that_was_not_told),
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_options_and_arguments),
+		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_guards_that_are_not_in_force),
 		cmocka_unit_test(test_what_one_does_to_others),
 		cmocka_unit_test(test_hostile_texts_in_json),
