@@ -96,6 +96,14 @@ unsigned conf_families(const struct port *port)
 	return families;
 }
 
+bool conf_is_split(const struct conf *conf, uint16_t port)
+{
+	bool is_found = false;
+	for (size_t i = 0; i < conf->split_count && !is_found; i++)
+		is_found = conf->split[i] == port;
+	return is_found;
+}
+
 bool conf_check_path(struct str path)
 {
 	if (path.len == 0 || path.len > 512 || path.p[0] != '/')

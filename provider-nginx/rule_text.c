@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/rule_text.h"
 
+#include "provider-nginx/backend_text.h"
 #include "provider-nginx/network_text.h"
 
 static void add_piece(struct tree_text *tree, const struct piece *piece)
@@ -276,10 +277,13 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 {
 	struct buf text;
 	struct tree_text tree;
-	(void)ctx;
 	start(&tree, &text);
 	tree_open(&tree, NULL);
 	add_policy(&tree, policy);
+	if (!backend_text_add_policy(&tree, policy, ctx))
+		*ret_problem = STR("nginx can ask another endpoint at an answer of 403, 404, 429, "
+				   "500, 502, 503 "
+				   "or 504 only; other statuses are left out");
 	tree_close(&tree);
 	if (tree.is_full)
 		*ret_problem =
@@ -292,6 +296,11 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 }
 
 const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
+
+void rule_text_pieces(struct tree_text *tree, const struct piece *pieces, size_t count)
+{
+	add_pieces(tree, NULL, pieces, count);
+}
 
 /* ---- users ---- */
 

@@ -3,7 +3,9 @@
 local kept = require("sluice.kept")
 local networks = require("sluice.networks")
 local pieces = require("sluice.pieces")
+local rewrites = require("sluice.rewrites")
 local tree = require("sluice.tree")
+local ways = require("sluice.ways")
 
 local _M = {}
 
@@ -91,9 +93,26 @@ local function timeouts_of(list)
 	return { connect = seconds(words, "connect"), send = seconds(words, "send"), read = seconds(words, "read") }
 end
 
+local function retries_of(list)
+	local words = behind_word(list)
+	local retries = {
+		on_error = words.on_error ~= nil, on_timeout = words.on_timeout ~= nil, on_invalid = words.on_invalid ~= nil, unsafe = words.unsafe ~= nil,
+		tries = tonumber(first(words, "tries")), timeout = seconds(words, "timeout"), statuses = tonumber(first(words, "statuses")),
+	}
+	retries.is_any = retries.on_error or retries.on_timeout or retries.on_invalid or (retries.statuses or 0) ~= 0
+	return retries
+end
+
+local function buffering_of(list)
+	local words = behind_word(list)
+	return { request = words.request ~= nil, response = words.response ~= nil }
+end
+
 local makers = {
 	cors = cors_of, hsts = hsts_of, rate_limits = limits_of, source_access = access_of, basic_auth = auth_of, request_headers = changes_of,
-	response_headers = changes_of, timeouts = timeouts_of,
+	response_headers = changes_of, timeouts = timeouts_of, retries = retries_of, buffering = buffering_of, location_changes = rewrites.parse,
+	cookie_domains = rewrites.parse_domains, cookie_paths = rewrites.parse,
+	bandwidth = function(list) return { rate = list[2], after = list[3] } end,
 	rewrite = function(list) return pieces.new(list, 2) end,
 	body_max_bytes = function(list) return tonumber(list[2]) end,
 	https_redirect = function(list) return tonumber(list[2]) end,
@@ -111,6 +130,8 @@ local function parse(text, name)
 	for word, make in pairs(makers) do
 		policy[word] = words[word] and make(words[word])
 	end
+	policy.way = ways.new(policy.retries, policy.buffering)
+	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
 	policy.needs_headers = do_use_headers(words.response_headers)
 	return policy
 end

@@ -3,6 +3,7 @@
 -- does not return, or lets it go on.
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
+local bodies = require("sluice.bodies")
 local decode = require("sluice.decode")
 local limits = require("sluice.limits")
 local networks = require("sluice.networks")
@@ -11,6 +12,7 @@ local pieces = require("sluice.pieces")
 local policy_of = require("sluice.policy").get
 local pools = require("sluice.pools")
 local rules = require("sluice.rules")
+local ways = require("sluice.ways")
 local balancer = require("ngx.balancer")
 
 local _M = {}
@@ -261,6 +263,8 @@ end
 
 -- Of a request that has been served, or is not going to be.
 function _M.release(asked)
+	ways.release(asked)
+	bodies.release(asked)
 	if asked.held then
 		limits.release(asked.held)
 		asked.held = nil
