@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Policies (PROTOCOL.md, section 5.3) as their rows have them (rule_text.c): parsed once in each worker, and kept until they change.
+local external = require("sluice.external")
 local kept = require("sluice.kept")
 local networks = require("sluice.networks")
 local pieces = require("sluice.pieces")
@@ -108,10 +109,18 @@ local function buffering_of(list)
 	return { request = words.request ~= nil, response = words.response ~= nil }
 end
 
+-- For what is parsed elsewhere.
+local parts = { changes = changes_of, text = function(list) return list and pieces.new(list, 2) end }
+
+local function external_of(list)
+	return external.parse(behind_word(list), parts)
+end
+
 local makers = {
 	cors = cors_of, hsts = hsts_of, rate_limits = limits_of, source_access = access_of, basic_auth = auth_of, request_headers = changes_of,
 	response_headers = changes_of, timeouts = timeouts_of, retries = retries_of, buffering = buffering_of, location_changes = rewrites.parse,
 	cookie_domains = rewrites.parse_domains, cookie_paths = rewrites.parse,
+	external_auth = external_of, fallback_headers = changes_of, fallback_pool = function(list) return list[2] end,
 	bandwidth = function(list) return { rate = list[2], after = list[3] } end,
 	rewrite = function(list) return pieces.new(list, 2) end,
 	body_max_bytes = function(list) return tonumber(list[2]) end,
@@ -132,6 +141,9 @@ local function parse(text, name)
 	end
 	policy.way = ways.new(policy.retries, policy.buffering)
 	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
+	if policy.external_auth then
+		policy.external_auth.digest = ngx.md5_bin(text)
+	end
 	policy.needs_headers = do_use_headers(words.response_headers)
 	return policy
 end

@@ -7,6 +7,7 @@ local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
 local headers = require("sluice.headers")
+local question = require("sluice.question")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
@@ -28,6 +29,7 @@ local look, has_plain_target = headers.look, headers.has_plain_target
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local BUSY = -3 -- with which nginx asks no other endpoint and answers with 502
 local LOOKUPS_MAX = 3
+local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
 local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 
@@ -45,12 +47,6 @@ local function finish(status, text)
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.print(text)
 	return ngx.exit(status)
-end
-
-local function forwarded(var, host)
-	local client = var.remote_addr
-	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
 end
 
 local function prepare_upgrade(var)
@@ -157,7 +153,7 @@ local function prepare_headers(var, name, header, has_claims)
 	if has_claims and not headers.drop_claims() then
 		return false
 	end
-	var.sluice_forwarded = forwarded(var, header)
+	var.sluice_forwarded = headers.forwarded(var, header)
 	var.sluice_server_name = name
 	prepare_upgrade(var)
 	return true
@@ -192,6 +188,11 @@ local function follow_rules(asked, key, has_claims)
 	if not is_there and not pool then
 		return finish(404, "no route\n")
 	end
+	asked.chosen = pool
+	local fallback = asked.policy and asked.policy.fallback_pool
+	if fallback and not (pool and #pool.active > 0) then
+		pool, asked.is_fallback = pools.get(fallback) or pool, true
+	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if pool and pool.uses_headers then
 		asked_of.headers(asked)
@@ -209,6 +210,8 @@ local function follow_rules(asked, key, has_claims)
 	else
 		on_ready()
 	end
+	-- Preparing headers has named the server as clients call it.
+	location = location_of(var, pool) or location
 	local bound = bodies.location_of(asked)
 	if bound then
 		return hand_over(bound, pool, asked)
@@ -216,6 +219,19 @@ local function follow_rules(asked, key, has_claims)
 	return hand_over(ways.location_of(asked, location), pool, asked)
 end
 
+-- Access phase of the server that questions (question.lua) go to.
+function _M.access_question()
+	local var = ngx.var
+	local pool, header, path = question.receive()
+	local name = normal_name(split_host(header) or "")
+	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
+	asked.is_question, var.sluice_server_name = true, name
+	local location = pool and #pool.active > 0 and location_of(var, pool)
+	if not location then
+		return finish(503, "no endpoints\n")
+	end
+	return hand_over(location, pool, asked)
+end
 
 -- Every request that is not known to be simple.
 local function look_closely(view, port, header, has_claims, is_too_many)

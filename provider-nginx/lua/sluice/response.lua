@@ -37,7 +37,9 @@ function _M.filter_sticky()
 	if policy and policy.changes_backend then
 		rewrites.change(policy)
 	end
-	sticky.write(ctx)
+	if not (asked and asked.is_question) then
+		sticky.write(ctx)
+	end
 	if policy then
 		answer.add_headers(asked)
 		if policy.bandwidth then

@@ -5,6 +5,7 @@ local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local decode = require("sluice.decode")
+local external = require("sluice.external")
 local limits = require("sluice.limits")
 local networks = require("sluice.networks")
 local passwords = require("sluice.passwords")
@@ -87,7 +88,7 @@ local function redirect_to_https(asked, policy)
 	end
 end
 
--- ---- 8 to 10: guards ----
+-- ---- 9 to 12: guards ----
 
 local function refuse(asked, status, text, headers)
 	_M.release(asked)
@@ -113,34 +114,74 @@ local function fits_access(access, address)
 	return not access.allow or networks.have(access.allow, address)
 end
 
+-- Whether the pair is good; if not, how the client is refused.
 local function check_password(asked, policy)
 	local outcome = passwords.are_good(policy.basic_auth.users, asked_of.header(asked, "authorization"))
 	if outcome == passwords.BUSY then
-		return refuse(asked, 503, "too many passwords are being checked\n")
+		return false, { 503, "too many passwords are being checked\n" }
 	elseif not outcome then
-		return refuse(asked, 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' })
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' } }
 	end
 	asked.has_password = true
+	return true
+end
+
+-- Likewise.
+local function ask_other(asked, policy)
+	local given = external.answer(asked, policy)
+	local status = given and given.status or 500
+	if status >= 200 and status < 300 then
+		return true
+	end
+	local sign_in = policy.external_auth.sign_in
+	if status == 401 and sign_in then
+		return false, { 302, "", { Location = sign_in(asked) } }
+	elseif status == 401 then
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = given.challenges[1] and given.challenges or nil } }
+	elseif status == 403 then
+		return false, { 403, "forbidden\n" }
+	end
+	return false, { 500, "nobody can tell whether this may pass\n" }
+end
+
+local function check_access(_, _, fits)
+	return fits, { 403, "forbidden\n" }
+end
+
+local function checks_of(policy)
+	local checks = {}
+	checks[#checks + 1] = policy.source_access and check_access or nil
+	checks[#checks + 1] = policy.basic_auth and check_password or nil
+	checks[#checks + 1] = policy.external_auth and ask_other or nil
+	return checks
 end
 
 local function guard(asked, policy)
-	local access, auth = policy.source_access, policy.basic_auth
-	if not access and not auth and not policy.rate_limits then
+	local access = policy.source_access
+	if not access and not policy.basic_auth and not policy.rate_limits and not policy.external_auth then
 		return
 	end
 	local address = networks.address(ngx.var.binary_remote_addr)
 	limit_rate(asked, policy, address)
 	local fits = access and fits_access(access, address)
-	if access and auth and policy.satisfy_any then
-		return not fits and check_password(asked, policy)
+	local refusal
+	for _, check in ipairs(checks_of(policy)) do
+		local is_good, reason = check(asked, policy, fits)
+		if is_good and policy.satisfy_any then
+			return
+		elseif not is_good then
+			refusal = check ~= check_access and refusal and refusal[1] == 401 and refusal or reason
+			if not policy.satisfy_any then
+				break
+			end
+		end
 	end
-	if access and not fits then
-		return refuse(asked, 403, "forbidden\n")
+	if refusal then
+		return refuse(asked, unpack(refusal, 1, 3))
 	end
-	return auth and check_password(asked, policy)
 end
 
--- ---- 11 and 12: the request as the backend gets it ----
+-- ---- 13 and 14: the request as the backend gets it ----
 
 -- Headers that nginx.conf.tmpl sets, by the variable that has another value, and what they are without it.
 local own = {
@@ -215,12 +256,18 @@ local function prepare_request(asked, policy, pool)
 	if policy.needs_headers then
 		asked_of.headers(asked)
 	end
-	local path = policy.rewrite and pieces.to_path(policy.rewrite(asked, true))
+	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
+	if policy.external_auth then
+		change_request(asked, external.changes(asked, policy.external_auth))
+	end
 	if policy.request_headers then
 		change_request(asked, policy.request_headers)
+	end
+	if policy.fallback_headers and asked.is_fallback then
+		change_request(asked, policy.fallback_headers)
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
