@@ -12,6 +12,7 @@ from lib.local_proxy import host, pool
 from lib.nginx import Nginx
 from lib.others import Other
 from lib.provider_link import Object
+from lib.raw_http import H2Client
 from lib.traffic import Load
 from lib.wait import wait_for
 
@@ -174,6 +175,17 @@ def test_answers_are_remembered_by_their_key(proxy: Nginx, other: Other) -> None
     for _ in range(3):
         assert proxy.request("a.test", headers={"Authorization": "one"}).status == 403
     assert other.count == 4
+
+
+def test_clients_with_http2(proxy: Nginx, other: Other) -> None:
+    serve(proxy, auth(copied=["X-User"]))
+    other.lines = ["X-User: alice"]
+    with H2Client(proxy.address, proxy.https, "a.test") as client:
+        for _ in range(5):
+            answer = client.request("a.test", "/x", method="POST", body=b"hello", headers={"x-user": "root", "x_user": "root"})
+            assert answer.status == 200 and answer.json["body"] == "hello" and seen(answer)["x-user"] == ["alice"]
+        other.status = 403
+        assert client.request("a.test").status == 403
 
 
 def test_changes_under_load_lose_nothing(proxy: Nginx, other: Other) -> None:

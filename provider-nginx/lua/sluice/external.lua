@@ -128,7 +128,7 @@ local function ask(asked, auth)
 	if not pool then
 		return nil
 	end
-	local list = question.headers_of(asked_of.headers(asked))
+	local list = question.headers_of(asked_of.headers(asked), headers.is_claim)
 	own_headers(list, asked)
 	local host
 	list, host = question.change(list, auth.host and auth.host(asked) or asked.header, auth.request_headers, asked)

@@ -88,7 +88,12 @@ function _M.has_plain_target()
 	return true
 end
 
--- Whether the header, by its name in lower case, is ours to say.
+-- Whether nginx.conf.tmpl has a value of its own for the header, by its name in lower case.
+function _M.is_own(name)
+	return OWN[name] ~= nil
+end
+
+-- Whether it is ours to say.
 function _M.is_claim(name)
 	return OWN[name] or find(name, "x-forwarded-", 1, true) == 1
 end

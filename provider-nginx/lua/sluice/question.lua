@@ -3,7 +3,6 @@
 -- have to know all that pools say of TLS and HTTP/2. So the question goes through a socket that only our workers can open to a server of this nginx
 -- (nginx_questions.tmpl), which asks the pool as any request does; what comes back is nginx's own spelling of an answer.
 local decode = require("sluice.decode")
-local headers = require("sluice.headers")
 local pools = require("sluice.pools")
 
 local _M = { path = nil } -- of the socket
@@ -28,11 +27,16 @@ local function put(list, name, value)
 	list[#list + 1] = { name, value }
 end
 
--- Those that a client has sent, as far as they are its to say.
-function _M.headers_of(sent)
+-- Whether the header, by its name in lower case, is nginx's to say.
+function _M.is_kept(name)
+	return NOT_COPIED[name]
+end
+
+-- Of a client's headers, by name, those that `is_ours` does not name.
+function _M.headers_of(sent, is_ours)
 	local list = {}
 	for name, value in pairs(sent) do
-		if NOT_COPIED[name] or headers.is_claim(name) or find(name, "^sluice%-") then
+		if NOT_COPIED[name] or is_ours(name) or find(name, "^sluice%-") then
 			value = nil
 		end
 		if type(value) == "table" then

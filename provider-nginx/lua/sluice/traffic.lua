@@ -5,13 +5,17 @@ local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local decode = require("sluice.decode")
+local errors = require("sluice.errors")
 local external = require("sluice.external")
+local headers = require("sluice.headers")
 local limits = require("sluice.limits")
+local mirrors = require("sluice.mirrors")
 local networks = require("sluice.networks")
 local passwords = require("sluice.passwords")
 local pieces = require("sluice.pieces")
 local policy_of = require("sluice.policy").get
 local pools = require("sluice.pools")
+local question = require("sluice.question")
 local rules = require("sluice.rules")
 local ways = require("sluice.ways")
 local balancer = require("ngx.balancer")
@@ -20,10 +24,18 @@ local _M = {}
 
 local gsub = string.gsub
 
-local finish = answer.finish
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
+local HEADERS_MAX = 256
 local LONG_S = 3600 -- how long an upgraded connection may be silent
+
+-- Answers by itself, or lets the pool do that answers in place of the error.
+local function finish(asked, status, text, more)
+	if errors.pool_of(asked, status) then
+		asked.on_error(asked, status)
+	end
+	return answer.finish(asked, status, text, more)
+end
 
 -- ---- 1: the rule ----
 
@@ -90,9 +102,11 @@ end
 
 -- ---- 9 to 12: guards ----
 
-local function refuse(asked, status, text, headers)
-	_M.release(asked)
-	return finish(asked, status, text, headers)
+local function refuse(asked, status, text, more)
+	if not errors.pool_of(asked, status) then
+		_M.release(asked)
+	end
+	return finish(asked, status, text, more)
 end
 
 local function limit_rate(asked, policy, address)
@@ -228,7 +242,7 @@ local function or_blank(value)
 	return value ~= "" and value or " "
 end
 
-local function change_request(asked, changes)
+function _M.change_request(asked, changes)
 	local values = {}
 	for i = 1, #changes do
 		values[i] = changes[i].value(asked)
@@ -253,27 +267,37 @@ local function set_path(path)
 end
 
 local function prepare_request(asked, policy, pool)
-	if policy.needs_headers then
-		asked_of.headers(asked)
-	end
 	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
 	if policy.external_auth then
-		change_request(asked, external.changes(asked, policy.external_auth))
+		_M.change_request(asked, external.changes(asked, policy.external_auth))
 	end
 	if policy.request_headers then
-		change_request(asked, policy.request_headers)
+		_M.change_request(asked, policy.request_headers)
 	end
 	if policy.fallback_headers and asked.is_fallback then
-		change_request(asked, policy.fallback_headers)
+		_M.change_request(asked, policy.fallback_headers)
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
 	elseif path then
 		ngx.var.sluice_target = path .. asked_of.arguments(asked)
 	end
+	return (path or asked.path) .. asked_of.arguments(asked)
+end
+
+-- Those that the backend gets, but for Host.
+local function copied_headers(asked)
+	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
+	for name, each in pairs(own) do
+		local value = ngx.var[each[1]] or ""
+		if name ~= "host" and value ~= REMOVED then
+			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
+		end
+	end
+	return list
 end
 
 -- ---- public functions ----
@@ -288,6 +312,10 @@ function _M.go(asked, pool, on_ready)
 		return finish(asked, 503, "closed\n")
 	end
 	local policy = asked.policy
+	asked.has_begun = true
+	if policy and policy.needs_headers then
+		asked_of.headers(asked)
+	end
 	if policy then
 		limit_length(asked, policy)
 		answer_preflight(asked, policy)
@@ -304,7 +332,10 @@ function _M.go(asked, pool, on_ready)
 	end
 	on_ready()
 	if policy then
-		prepare_request(asked, policy, pool)
+		local target = prepare_request(asked, policy, pool)
+		if policy.mirrors then
+			mirrors.send(asked, policy.mirrors, function() return copied_headers(asked) end, target)
+		end
 	end
 end
 
