@@ -105,3 +105,27 @@ void asking_text_add_policy(struct tree_text *tree, const struct policy *policy)
 	piece_text_add_changes(tree, "fallback_headers", policy->fallback_headers.items,
 		policy->fallback_headers.count);
 }
+
+static void add_text(struct tree_text *tree, const char *word, struct str text)
+{
+	if (!str_is_empty(text))
+		tree_add_pair(tree, word, text);
+}
+
+void asking_text_client(struct tree_text *tree, const struct client_tls *client)
+{
+	static const char *const ways[] = {[CLIENT_VERIFY_REQUIRED] = "required",
+		[CLIENT_VERIFY_OPTIONAL] = "optional",
+		[CLIENT_VERIFY_ASKED] = "asked"};
+	tree_open(tree, NULL);
+	add_text(tree, "ca", client->ca);
+	add_text(tree, "crl", client->crl);
+	tree_add_pair(tree, "verify", str_from(ways[client->verify]));
+	tree_add_number_pair(tree, "depth", client->depth != 0 ? client->depth : 1);
+	add_text(tree, "subject", client->subject);
+	add_pieces(
+		tree, "error_location", client->error_location.items, client->error_location.count);
+	if (client->passed)
+		tree_add_flag(tree, "passed");
+	tree_close(tree);
+}

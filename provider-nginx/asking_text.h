@@ -6,3 +6,5 @@
 #include "proto/model.h"
 
 void asking_text_add_policy(struct tree_text *tree, const struct policy *policy);
+/* What a host wants of its clients' certificates, as a tree of its own. */
+void asking_text_client(struct tree_text *tree, const struct client_tls *client);

@@ -77,6 +77,8 @@ static void add_rule(struct tree_text *tree, const struct route_rule *item)
 		add_condition(tree, &rule->conditions.items[i]);
 	if (item->policy.text[0] != 0)
 		tree_add_pair(tree, "policy", name_str(&item->policy));
+	if (item->client.len != 0)
+		tree_add_pair(tree, "client", item->client);
 	if (item->is_closed)
 		tree_add_flag(tree, "closed");
 	else
@@ -244,7 +246,23 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	return !tree.is_full;
 }
 
-const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
+static const char *write_client(
+	void *ctx, struct str key, const struct client_tls *client, struct row_draft *draft)
+{
+	struct buf text;
+	struct tree_text tree;
+	(void)ctx;
+	start(&tree, &text);
+	asking_text_client(&tree, client);
+	if (!tree.is_full)
+		row_draft_add(draft, ROW_WHOLE,
+			arena_printf(draft->arena, "client:%.*s", STR_FMT(key)),
+			arena_str(draft->arena, buf_str(&text)));
+	buf_fini(&text);
+	return tree.is_full ? "the authorities of its clients' certificates are too long" : NULL;
+}
+
+const struct route_writer rule_text_writer = {NULL, write_route, write_policy, write_client};
 
 /* ---- users ---- */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/asking_checks.h"
 
+#include "provider-proxy/checks.h"
 #include "provider-proxy/policy_checks.h"
 
 static void leave_out(struct str *problem, struct arena *arena, const char *what)
@@ -105,4 +106,20 @@ bool asking_settle_policy(struct policy *policy, struct arena *arena, struct str
 	*ret_problem = STR("the external authentication cannot be used: its requests are answered "
 			   "with 503");
 	return false;
+}
+
+const char *client_tls_problem(const struct client_tls *client)
+{
+	enum { DEPTH_MAX = 16 };
+	for (size_t i = 0; i < client->subject.len; i++) {
+		uint8_t c = (uint8_t)client->subject.p[i];
+		if (c < 0x20 || c == 0x7f)
+			return "the subject of its clients' certificates cannot be compared";
+	}
+	if (client->subject.len > CHECK_REGEX_LEN_MAX)
+		return "the subject of its clients' certificates cannot be compared";
+	if (client->depth > DEPTH_MAX ||
+		!check_pieces(client->error_location.items, client->error_location.count))
+		return "what it wants of its clients' certificates cannot be used";
+	return NULL;
 }

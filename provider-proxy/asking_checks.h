@@ -9,3 +9,5 @@
  * rules have to be closed. Objects that change are made anew in the arena. */
 [[nodiscard]] bool asking_settle_policy(
 	struct policy *policy, struct arena *arena, struct str *ret_problem);
+/* NULL, or why certificates of clients cannot be checked as it says. */
+const char *client_tls_problem(const struct client_tls *client);

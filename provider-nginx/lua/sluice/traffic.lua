@@ -4,6 +4,7 @@
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
+local clients = require("sluice.clients")
 local decode = require("sluice.decode")
 local errors = require("sluice.errors")
 local external = require("sluice.external")
@@ -58,6 +59,15 @@ function _M.find(asked, name)
 end
 
 -- ---- 2 to 6 ----
+
+local function check_client(asked, rule)
+	local status, text, more = clients.refusal(asked, rule.client)
+	if status then
+		-- Nothing of the policy has to do with it.
+		asked.policy = nil
+		return finish(asked, status, text, more)
+	end
+end
 
 local function is_closed(rule, policy)
 	if rule.is_closed or (rule.policy and not policy) then
@@ -308,7 +318,11 @@ function _M.go(asked, pool, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
 		return finish(asked, 500, "the path takes too long to compare\n")
-	elseif is_closed(rule, asked.policy) then
+	end
+	if rule.client then
+		check_client(asked, rule)
+	end
+	if is_closed(rule, asked.policy) then
 		return finish(asked, 503, "closed\n")
 	end
 	local policy = asked.policy
@@ -331,6 +345,9 @@ function _M.go(asked, pool, on_ready)
 		guard(asked, policy)
 	end
 	on_ready()
+	if rule.client then
+		clients.set_headers(asked, rule.client)
+	end
 	if policy then
 		local target = prepare_request(asked, policy, pool)
 		if policy.mirrors then
