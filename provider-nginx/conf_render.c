@@ -87,7 +87,9 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 static struct str way_value(const struct way_cursor *way, unsigned name)
 {
 	if (name == NGINX_CONF_VALUE_WAY_BUFFERING)
-		return way->way.has_buffer ? STR("on") : STR("off");
+		return way->way.buffer != WAY_STREAMS ? STR("on") : STR("off");
+	if (name == NGINX_CONF_VALUE_WAY_FILE)
+		return way->way.buffer == WAY_DISK ? STR("16m") : STR("0");
 	return str_from(name == NGINX_CONF_VALUE_CAUSE ? way->cause : way->name);
 }
 
@@ -136,6 +138,7 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->trust->text);
 	case NGINX_CONF_VALUE_CAUSE:
 	case NGINX_CONF_VALUE_WAY_BUFFERING:
+	case NGINX_CONF_VALUE_WAY_FILE:
 	case NGINX_CONF_VALUE_WAY_NAME:
 		return way_value(&view->way, name);
 	case NGINX_CONF_VALUE_CONTROL:
@@ -189,11 +192,6 @@ static bool is_http(const struct port *port)
 	return port->protocol == LISTENER_HTTP || port->protocol == LISTENER_HTTPS;
 }
 
-static bool is_any_v4(const struct check_ip *ip)
-{
-	return ip->family == AF_INET && socket_is_wildcard(ip);
-}
-
 static void enter_listener(struct view *view, size_t index)
 {
 	const struct port *port = &view->conf->ports->items[index];
@@ -204,7 +202,8 @@ static void enter_listener(struct view *view, size_t index)
 	view->is_shared = conf_is_split(view->conf, port->port);
 	view->has_any_v4 = false;
 	for (size_t i = 0; i < port->bind_count; i++)
-		view->has_any_v4 |= is_any_v4(&port->binds[i]);
+		view->has_any_v4 |=
+			port->binds[i].family == AF_INET && socket_is_wildcard(&port->binds[i]);
 	view->target = NULL;
 }
 

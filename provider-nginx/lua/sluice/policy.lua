@@ -130,7 +130,7 @@ local function parse(text, name)
 	for word, make in pairs(makers) do
 		policy[word] = words[word] and make(words[word])
 	end
-	policy.way = ways.new(policy.retries, policy.buffering)
+	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth)
 	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
 	policy.needs_headers = do_use_headers(words.response_headers)
 	return policy

@@ -41,18 +41,20 @@ local function name_of(statuses, tail)
 	return best
 end
 
--- Of a parsed policy, nil: there is none. `usual` is for requests that may be sent again, `once` for the others; each by whether its answer is read ahead.
-function _M.new(retries, buffering)
+-- Of a parsed policy, nil: there is none. `usual` is for requests that may be sent again, `once` for the others; `full` and `full_once` are for when the disk has no more
+-- room. Who is to send slowly has to read ahead, at least a little.
+function _M.new(retries, buffering, bandwidth)
 	local statuses = retries and retries.statuses
-	local has_buffer = buffering and buffering.response
-	if not statuses and not has_buffer then
+	local has_file = buffering and buffering.response
+	if not statuses and not has_file and not bandwidth then
 		return nil
 	end
 	local of_once = retries and retries.unsafe and statuses or nil
+	local tail = has_file and "_b" or (bandwidth and "_m" or "")
+	local rest = tail == "_b" and "_m" or tail
 	return {
-		has_buffer = has_buffer,
-		usual = { [true] = name_of(statuses, "_b"), [false] = name_of(statuses, "") },
-		once = { [true] = name_of(of_once, "_b"), [false] = name_of(of_once, "") },
+		has_file = has_file,
+		usual = name_of(statuses, tail), once = name_of(of_once, tail), full = name_of(statuses, rest), full_once = name_of(of_once, rest),
 	}
 end
 
@@ -62,11 +64,16 @@ function _M.location_of(asked, location)
 	if not way then
 		return location
 	end
-	local has_buffer = way.has_buffer and buffered < BUFFERED_MAX or false
-	local name = (IDEMPOTENT[ngx.var.request_method] and way.usual or way.once)[has_buffer]
+	local is_full = way.has_file and buffered >= BUFFERED_MAX
+	local name
+	if IDEMPOTENT[ngx.var.request_method] then
+		name = is_full and way.full or way.usual
+	else
+		name = is_full and way.full_once or way.once
+	end
 	asked.has_way = find(name, "_r", 1, true) ~= nil
-	asked.is_buffered = has_buffer
-	if has_buffer then
+	asked.is_buffered = way.has_file and not is_full
+	if asked.is_buffered then
 		buffered = buffered + 1
 	end
 	return location .. name
