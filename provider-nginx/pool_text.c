@@ -2,10 +2,11 @@
 #include "provider-nginx/pool_text.h"
 
 #include "provider-nginx/backend_text.h"
-#include "provider-nginx/rule_text.h"
+#include "provider-nginx/piece_text.h"
 #include "provider-proxy/backend_checks.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
+#include "provider-proxy/policy_checks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -64,7 +65,7 @@ static void add_hash(struct writing *writing, const struct pool *pool)
 	struct tree_text tree;
 	add(writing, "subset %" PRIu64 "\n", pool->hash_subset != 0 ? pool->hash_subset : 1);
 	begin_tree(writing, "hash", &tree);
-	rule_text_pieces(&tree, pool->hash.items, pool->hash.count);
+	piece_text_add(&tree, NULL, pool->hash.items, pool->hash.count);
 	end_tree(writing, &tree);
 }
 
@@ -174,6 +175,9 @@ void pool_text_append(const struct pool *wanted, struct str protocol, struct are
 		writing.problem =
 			arena_printf(arena, "%s cannot be used, and is left out", left_out);
 	add(&writing, "%.*salgo %s\n", STR_FMT(protocol), algorithms[pool->algorithm]);
+	if (check_token(pool->service.name))
+		add(&writing, "service %.*s %u\n", STR_FMT(pool->service.name),
+			(unsigned)(check_port(pool->port) ? pool->port : 0));
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
 	if (pool->hash.count != 0)

@@ -1,45 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/rule_text.h"
 
+#include "provider-nginx/asking_text.h"
 #include "provider-nginx/backend_text.h"
 #include "provider-nginx/network_text.h"
-
-static void add_piece(struct tree_text *tree, const struct piece *piece)
-{
-	static const char *const words[] = {
-		[REQUEST_TEXT] = "text",
-		[REQUEST_GROUP] = "group",
-		[REQUEST_SCHEME] = "scheme",
-		[REQUEST_HOST] = "host",
-		[REQUEST_HOST_HEADER] = "host_header",
-		[REQUEST_PORT] = "port",
-		[REQUEST_METHOD] = "method",
-		[REQUEST_PATH] = "path",
-		[REQUEST_PATH_REST] = "path_rest",
-		[REQUEST_QUERY] = "query",
-		[REQUEST_ARGUMENTS] = "arguments",
-		[REQUEST_TARGET] = "target",
-		[REQUEST_CLIENT] = "client",
-		[REQUEST_HEADER] = "header",
-		[REQUEST_COOKIE] = "cookie",
-		[REQUEST_ARGUMENT] = "argument",
-	};
-	tree_open(tree, words[piece->value]);
-	if (piece->value == REQUEST_GROUP)
-		tree_add_number(tree, piece->group);
-	else if (!str_is_empty(piece->text))
-		tree_add(tree, piece->text);
-	tree_close(tree);
-}
-
-static void add_pieces(
-	struct tree_text *tree, const char *word, const struct piece *pieces, size_t count)
-{
-	tree_open(tree, word);
-	for (size_t i = 0; i < count; i++)
-		add_piece(tree, &pieces[i]);
-	tree_close(tree);
-}
+#include "provider-nginx/piece_text.h"
 
 static void start(struct tree_text *tree, struct buf *text)
 {
@@ -86,7 +51,7 @@ static void add_target(struct tree_text *tree, const struct route_rule *item)
 		add_pools(tree, rule);
 	if (rule->redirect != NULL) {
 		tree_add_number_pair(tree, "redirect", rule->redirect->status);
-		add_pieces(tree, "location", rule->redirect->location.items,
+		piece_text_add(tree, "location", rule->redirect->location.items,
 			rule->redirect->location.count);
 	}
 	if (rule->answer != NULL) {
@@ -229,23 +194,6 @@ static void add_guards(struct tree_text *tree, const struct policy *policy)
 	add_flag(tree, "satisfy_any", policy->satisfy_any);
 }
 
-static void add_changes(
-	struct tree_text *tree, const char *word, const struct header_change *items, size_t count)
-{
-	static const char *const actions[] = {
-		[HEADER_SET] = "set", [HEADER_ADD] = "add", [HEADER_REMOVE] = "remove"};
-	if (count == 0)
-		return;
-	tree_open(tree, word);
-	for (size_t i = 0; i < count; i++) {
-		tree_open(tree, actions[items[i].action]);
-		tree_add(tree, items[i].name);
-		add_pieces(tree, NULL, items[i].value.items, items[i].value.count);
-		tree_close(tree);
-	}
-	tree_close(tree);
-}
-
 static void add_policy(struct tree_text *tree, const struct policy *policy)
 {
 	add_number(tree, "body_max_bytes", policy->body_max_bytes);
@@ -258,10 +206,10 @@ static void add_policy(struct tree_text *tree, const struct policy *policy)
 		add_hsts(tree, policy->hsts);
 	add_guards(tree, policy);
 	if (policy->rewrite.count != 0)
-		add_pieces(tree, "rewrite", policy->rewrite.items, policy->rewrite.count);
-	add_changes(tree, "request_headers", policy->request_headers.items,
+		piece_text_add(tree, "rewrite", policy->rewrite.items, policy->rewrite.count);
+	piece_text_add_changes(tree, "request_headers", policy->request_headers.items,
 		policy->request_headers.count);
-	add_changes(tree, "response_headers", policy->response_headers.items,
+	piece_text_add_changes(tree, "response_headers", policy->response_headers.items,
 		policy->response_headers.count);
 	if (policy->timeouts == NULL)
 		return;
@@ -280,6 +228,7 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	start(&tree, &text);
 	tree_open(&tree, NULL);
 	add_policy(&tree, policy);
+	asking_text_add_policy(&tree, policy);
 	if (!backend_text_add_policy(&tree, policy, ctx))
 		*ret_problem = STR("nginx can ask another endpoint at an answer of 403, 404, 429, "
 				   "500, 502, 503 "
@@ -296,11 +245,6 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 }
 
 const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
-
-void rule_text_pieces(struct tree_text *tree, const struct piece *pieces, size_t count)
-{
-	add_pieces(tree, NULL, pieces, count);
-}
 
 /* ---- users ---- */
 

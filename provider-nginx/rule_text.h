@@ -20,8 +20,5 @@ enum {
 /* What struct route_writer asks for. Its context, which may be NULL, is a struct ways that gets those of all policies. */
 extern const struct route_writer rule_text_writer;
 
-/* A list of them. */
-void rule_text_pieces(struct tree_text *tree, const struct piece *pieces, size_t count);
-
 /* False: they do not fit. */
 bool rule_text_users(const struct users *users, struct buf *out);

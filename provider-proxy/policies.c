@@ -2,6 +2,7 @@
 #include "provider-proxy/policies.h"
 
 #include "common/xalloc.h"
+#include "provider-proxy/asking_checks.h"
 #include "provider-proxy/backend_checks.h"
 #include "provider-proxy/policy_checks.h"
 
@@ -43,6 +44,7 @@ static void tell(struct policies *policies, struct object *object, const struct 
 static bool settle(struct policy *policy, struct arena *arena, struct str *ret_problem)
 {
 	bool is_usable = policy_settle(policy, arena, ret_problem);
+	is_usable = asking_settle_policy(policy, arena, ret_problem) && is_usable;
 	const char *left_out = backend_settle_policy(policy, arena);
 	if (left_out != NULL && ret_problem->p == NULL)
 		*ret_problem = arena_printf(arena, "%s cannot be used, and is left out", left_out);

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Policies (PROTOCOL.md, section 5.3) as their rows have them (rule_text.c): parsed once in each worker, and kept until they change.
+local errors = require("sluice.errors")
+local external = require("sluice.external")
 local kept = require("sluice.kept")
+local mirrors = require("sluice.mirrors")
 local networks = require("sluice.networks")
 local pieces = require("sluice.pieces")
 local rewrites = require("sluice.rewrites")
@@ -108,10 +111,27 @@ local function buffering_of(list)
 	return { request = words.request ~= nil, response = words.response ~= nil }
 end
 
+-- For what is parsed elsewhere.
+local parts = { changes = changes_of, text = function(list) return list and pieces.new(list, 2) end }
+
+local function external_of(list)
+	return external.parse(behind_word(list), parts)
+end
+
+local function mirrors_of(list)
+	local found = {}
+	for i = 2, #list do
+		found[i - 1] = mirrors.parse(tree.by_word(list[i]), parts)
+	end
+	return found
+end
+
 local makers = {
 	cors = cors_of, hsts = hsts_of, rate_limits = limits_of, source_access = access_of, basic_auth = auth_of, request_headers = changes_of,
 	response_headers = changes_of, timeouts = timeouts_of, retries = retries_of, buffering = buffering_of, location_changes = rewrites.parse,
 	cookie_domains = rewrites.parse_domains, cookie_paths = rewrites.parse,
+	external_auth = external_of, mirrors = mirrors_of, error_pages = function(list) return errors.parse(behind_word(list), parts) end,
+	fallback_headers = changes_of, fallback_pool = function(list) return list[2] end,
 	bandwidth = function(list) return { rate = list[2], after = list[3] } end,
 	rewrite = function(list) return pieces.new(list, 2) end,
 	body_max_bytes = function(list) return tonumber(list[2]) end,
@@ -132,7 +152,14 @@ local function parse(text, name)
 	end
 	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth)
 	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
-	policy.needs_headers = do_use_headers(words.response_headers)
+	if policy.external_auth then
+		policy.external_auth.digest = ngx.md5_bin(text)
+	end
+	-- Whoever answers in place of an error gets the body, too.
+	if policy.error_pages then
+		policy.buffering = { request = true, response = policy.buffering and policy.buffering.response or false }
+	end
+	policy.needs_headers = policy.error_pages ~= nil or policy.mirrors ~= nil or do_use_headers(words.response_headers)
 	return policy
 end
 

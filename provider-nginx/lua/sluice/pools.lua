@@ -40,6 +40,9 @@ local words = {
 			client = client ~= "-" and "Oclient:" .. pool.key .. ":" .. client or nil,
 		}
 	end,
+	service = function(pool, rest)
+		pool.service, pool.service_port = match(rest, "^(%S+) (%d+)$")
+	end,
 	sticky = function(pool, rest)
 		local name, flags, domain = match(rest, "^(%S+) (%S+) (%S+)$")
 		pool.sticky = {

@@ -6,7 +6,9 @@
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
+local errors = require("sluice.errors")
 local headers = require("sluice.headers")
+local question = require("sluice.question")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
@@ -28,6 +30,7 @@ local look, has_plain_target = headers.look, headers.has_plain_target
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local BUSY = -3 -- with which nginx asks no other endpoint and answers with 502
 local LOOKUPS_MAX = 3
+local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
 local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 
@@ -35,6 +38,9 @@ local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 local decided_for, decided_pool, decided_peer = 0, nil, nil
 -- The pool of a request that is being handed to another location, which it enters at once.
 local handed_for, handed_pool, handed_asked = 0, nil, nil
+
+-- What ngx.ctx was in the location of a protocol, of those that have not ended: where nginx's own errors go to it is not known any more.
+local under_way = {}
 
 local function request_id()
 	return tonumber(cast(uintptr, get_request()))
@@ -45,12 +51,6 @@ local function finish(status, text)
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.print(text)
 	return ngx.exit(status)
-end
-
-local function forwarded(var, host)
-	local client = var.remote_addr
-	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
 end
 
 local function prepare_upgrade(var)
@@ -152,12 +152,22 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
+-- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
+local function ask_error_pool(asked, status, is_backend)
+	local pool = errors.pool_of(asked, status, is_backend)
+	local location = pool and location_of(ngx.var, pool)
+	if location then
+		errors.prepare(asked, pool, status, traffic.change_request)
+		return hand_over(location_of(ngx.var, pool), pool, asked)
+	end
+end
+
 -- What only we may say of the client takes the place of what it says itself. False: it says more than anybody needs.
 local function prepare_headers(var, name, header, has_claims)
 	if has_claims and not headers.drop_claims() then
 		return false
 	end
-	var.sluice_forwarded = forwarded(var, header)
+	var.sluice_forwarded = headers.forwarded(var, header)
 	var.sluice_server_name = name
 	prepare_upgrade(var)
 	return true
@@ -192,6 +202,11 @@ local function follow_rules(asked, key, has_claims)
 	if not is_there and not pool then
 		return finish(404, "no route\n")
 	end
+	asked.chosen, asked.on_error = pool, ask_error_pool
+	local fallback = asked.policy and asked.policy.fallback_pool
+	if fallback and not (pool and #pool.active > 0) then
+		pool, asked.is_fallback = pools.get(fallback) or pool, true
+	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if pool and pool.uses_headers then
 		asked_of.headers(asked)
@@ -209,6 +224,8 @@ local function follow_rules(asked, key, has_claims)
 	else
 		on_ready()
 	end
+	-- Preparing headers has named the server as clients call it.
+	location = location_of(var, pool) or location
 	local bound = bodies.location_of(asked)
 	if bound then
 		return hand_over(bound, pool, asked)
@@ -216,6 +233,19 @@ local function follow_rules(asked, key, has_claims)
 	return hand_over(ways.location_of(asked, location), pool, asked)
 end
 
+-- Access phase of the server that questions (question.lua) go to.
+function _M.access_question()
+	local var = ngx.var
+	local pool, header, path = question.receive()
+	local name = normal_name(split_host(header) or "")
+	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
+	asked.is_question, var.sluice_server_name = true, name
+	local location = pool and #pool.active > 0 and location_of(var, pool)
+	if not location then
+		return finish(503, "no endpoints\n")
+	end
+	return hand_over(location, pool, asked)
+end
 
 -- Every request that is not known to be simple.
 local function look_closely(view, port, header, has_claims, is_too_many)
@@ -302,6 +332,7 @@ function _M.access_named()
 	ctx.asked = pool and handed_asked
 	handed_for, handed_pool, handed_asked = 0, nil, nil
 	ctx.is_long = ngx.var.sluice_upgrade ~= ""
+	under_way[request_id()] = ctx
 	return prepare_pool(ctx, pool)
 end
 
@@ -318,12 +349,14 @@ function _M.access_body()
 	local asked = ctx.asked
 	local refusal = bodies.read(asked)
 	if refusal then
+		ask_error_pool(asked, refusal)
 		return finish(refusal, BODY_WORDS[refusal])
 	end
 	-- Its endpoints may be others by now.
 	pool = pools.get(pool.key) or pool
 	local location = #pool.active > 0 and location_of(ngx.var, pool)
 	if not location then
+		ask_error_pool(asked, 503)
 		return finish(503, "no endpoints\n")
 	end
 	ctx.asked = nil
@@ -453,12 +486,32 @@ function _M.balance()
 	return balance_again()
 end
 
+local function leave_peer(ctx)
+	if ctx.tried and ctx.peer then
+		ctx.peer.busy = ctx.peer.busy - 1
+		ctx.peer = nil
+	end
+end
+
+-- Access phase of the locations that errors go to. `status`: one of nginx's own; nil: the backend has sent it, and somebody else is to answer in its place.
+function _M.access_failed(status)
+	local ctx = under_way[request_id()]
+	if ctx then
+		ngx.ctx = ctx
+		leave_peer(ctx)
+		ctx.has_failed = true
+		if ctx.asked then
+			ask_error_pool(ctx.asked, ctx.error_status or ctx.refused or status, status == nil)
+		end
+	end
+	return ngx.exit(status or 502)
+end
+
 -- In the locations of protocols.
 function _M.log()
 	local ctx = ngx.ctx
-	if ctx.tried and ctx.peer then
-		ctx.peer.busy = ctx.peer.busy - 1
-	end
+	under_way[request_id()] = nil
+	leave_peer(ctx)
 	if ctx.asked then
 		traffic.release(ctx.asked)
 	end

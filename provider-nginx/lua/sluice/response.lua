@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The head of an answer, before it goes to the client.
 local answer = require("sluice.answer")
+local errors = require("sluice.errors")
 local rewrites = require("sluice.rewrites")
 local sticky = require("sluice.sticky")
 
@@ -34,10 +35,16 @@ function _M.filter_sticky()
 	if ctx.refused then
 		ngx.status = ctx.refused
 	end
-	if policy and policy.changes_backend then
+	if policy and policy.error_pages and not ctx.has_failed and errors.pool_of(asked, ngx.status, true) and errors.is_of_backend() then
+		ctx.error_status = ngx.status
+		return ngx.exit(errors.STATUS)
+	end
+	if policy and policy.changes_backend and not asked.is_error then
 		rewrites.change(policy)
 	end
-	sticky.write(ctx)
+	if not (asked and (asked.is_question or asked.is_error)) then
+		sticky.write(ctx)
+	end
 	if policy then
 		answer.add_headers(asked)
 		if policy.bandwidth then

@@ -74,6 +74,7 @@ local function rule_of(list)
 	rule.status = tonumber(first("redirect") or first("answer"))
 	rule.location = words.location and pieces.new(words.location, 2)
 	rule.text = first("text")
+	rule.place = first("regex") or rule.path
 	for _, item in ipairs(list) do
 		if item[1] == "if" then
 			rule.conditions[#rule.conditions + 1] = condition_of(item)
