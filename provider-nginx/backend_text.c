@@ -26,16 +26,23 @@ static void add_changes(
 	tree_close(tree);
 }
 
-/* Also the way of those of its requests that must not be sent again. */
-static bool add_retries(
-	struct tree_text *tree, const struct retries *retries, bool has_buffer, struct ways *ways)
+/* Also those of requests that must not be sent again, and of answers for which there is no room on the disk. */
+static void add_ways(struct ways *ways, const struct policy *policy, unsigned statuses)
 {
-	bool is_whole;
-	unsigned statuses = ways_statuses_of(retries, &is_whole);
-	bool has_way = ways_need_location(retries, statuses);
-	struct way way = {.has_retries = has_way, .has_buffer = has_buffer, .statuses = statuses};
-	if (ways != NULL)
-		ways_add(ways, &way);
+	bool has_way = policy->retries != NULL && ways_need_location(policy->retries, statuses);
+	bool has_disk = policy->buffering != NULL && policy->buffering->response;
+	enum way_buffer first = policy->bandwidth != NULL || has_disk ? WAY_MEMORY : WAY_STREAMS;
+	enum way_buffer last = has_disk ? WAY_DISK : first;
+	for (enum way_buffer buffer = first; buffer <= last; buffer++) {
+		ways_add(ways, &(struct way){.buffer = buffer});
+		ways_add(ways,
+			&(struct way){
+				.has_retries = has_way, .buffer = buffer, .statuses = statuses});
+	}
+}
+
+static void add_retries(struct tree_text *tree, const struct retries *retries, unsigned statuses)
+{
 	tree_open(tree, "retries");
 	add_flag(tree, "on_error", retries->on_error);
 	add_flag(tree, "on_timeout", retries->on_timeout);
@@ -43,20 +50,21 @@ static bool add_retries(
 	add_flag(tree, "unsafe", retries->unsafe);
 	add_number(tree, "tries", retries->tries);
 	add_number(tree, "timeout", retries->timeout_ms);
-	if (has_way)
+	if (ways_need_location(retries, statuses))
 		tree_add_number_pair(tree, "statuses", statuses);
 	tree_close(tree);
-	return is_whole;
 }
 
 bool backend_text_add_policy(struct tree_text *tree, const struct policy *policy, struct ways *ways)
 {
-	bool has_buffer = policy->buffering != NULL && policy->buffering->response;
 	bool is_whole = true;
-	if (policy->retries != NULL)
-		is_whole = add_retries(tree, policy->retries, has_buffer, ways);
-	if (has_buffer && ways != NULL)
-		ways_add(ways, &(struct way){.has_buffer = true});
+	unsigned statuses = 0;
+	if (policy->retries != NULL) {
+		statuses = ways_statuses_of(policy->retries, &is_whole);
+		add_retries(tree, policy->retries, statuses);
+	}
+	if (ways != NULL)
+		add_ways(ways, policy, statuses);
 	if (policy->buffering != NULL) {
 		tree_open(tree, "buffering");
 		add_flag(tree, "request", policy->buffering->request);

@@ -43,6 +43,13 @@ struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *nam
 	return bsearch(&wanted, conf->pools, conf->pool_count, sizeof(wanted), by_name);
 }
 
+struct str conf_target(const struct conf *conf, const struct name *pool)
+{
+	const struct conf_pool *found = pool != NULL ? conf_find_pool(conf, pool) : NULL;
+	return found != NULL && found->peer_count != 0 ? str_from(found->name.text)
+						       : STR("sluice_none");
+}
+
 /* The first that is not before the load balancer, or is behind it. */
 static size_t bound_of(const struct conf *conf, const struct name *load_balancer, bool is_behind)
 {

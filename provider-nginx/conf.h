@@ -95,6 +95,8 @@ struct conf {
 void conf_sort(struct conf *conf);
 /* NULL: there is none. */
 struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *name);
+/* The upstream for connections to a pool, which may be NULL: one that is not known, or has no endpoints, is none. */
+struct str conf_target(const struct conf *conf, const struct name *pool);
 /* The passes of a load balancer: *ret_count of them from the index that is returned. */
 size_t conf_find_passes(
 	const struct conf *conf, const struct name *load_balancer, size_t *ret_count);

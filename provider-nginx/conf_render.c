@@ -41,15 +41,6 @@ struct view {
 
 /* ---- values ---- */
 
-/* A pool that is not known, or has no endpoints, is none. */
-static struct str target(const struct view *view)
-{
-	const struct conf_pool *pool =
-		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
-	return pool != NULL && pool->peer_count != 0 ? str_from(pool->name.text)
-						     : STR("sluice_none");
-}
-
 static struct str option(struct view *view, enum nginx_conf_value name)
 {
 	const struct conf_options *options = view->conf->options;
@@ -93,6 +84,15 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	}
 }
 
+static struct str way_value(const struct way_cursor *way, unsigned name)
+{
+	if (name == NGINX_CONF_VALUE_WAY_BUFFERING)
+		return way->way.buffer != WAY_STREAMS ? STR("on") : STR("off");
+	if (name == NGINX_CONF_VALUE_WAY_FILE)
+		return way->way.buffer == WAY_DISK ? STR("16m") : STR("0");
+	return str_from(name == NGINX_CONF_VALUE_CAUSE ? way->cause : way->name);
+}
+
 static struct str port_number(struct view *view, unsigned name)
 {
 	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
@@ -107,8 +107,6 @@ static struct str value(void *ctx, unsigned name)
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
-	case NGINX_CONF_VALUE_CAUSE:
-		return str_from(view->way.cause);
 	case NGINX_CONF_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
@@ -135,13 +133,14 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_SPLIT_PORT:
 		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
-		return target(view);
+		return conf_target(view->conf, view->target);
 	case NGINX_CONF_VALUE_TRUST_NAME:
 		return str_from(view->trust->text);
+	case NGINX_CONF_VALUE_CAUSE:
 	case NGINX_CONF_VALUE_WAY_BUFFERING:
-		return view->way.way.has_buffer ? STR("on") : STR("off");
+	case NGINX_CONF_VALUE_WAY_FILE:
 	case NGINX_CONF_VALUE_WAY_NAME:
-		return str_from(view->way.name);
+		return way_value(&view->way, name);
 	case NGINX_CONF_VALUE_CONTROL:
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
 	case NGINX_CONF_VALUE_IDLE_HTTP:
@@ -193,11 +192,6 @@ static bool is_http(const struct port *port)
 	return port->protocol == LISTENER_HTTP || port->protocol == LISTENER_HTTPS;
 }
 
-static bool is_any_v4(const struct check_ip *ip)
-{
-	return ip->family == AF_INET && socket_is_wildcard(ip);
-}
-
 static void enter_listener(struct view *view, size_t index)
 {
 	const struct port *port = &view->conf->ports->items[index];
@@ -208,7 +202,8 @@ static void enter_listener(struct view *view, size_t index)
 	view->is_shared = conf_is_split(view->conf, port->port);
 	view->has_any_v4 = false;
 	for (size_t i = 0; i < port->bind_count; i++)
-		view->has_any_v4 |= is_any_v4(&port->binds[i]);
+		view->has_any_v4 |=
+			port->binds[i].family == AF_INET && socket_is_wildcard(&port->binds[i]);
 	view->target = NULL;
 }
 
@@ -269,8 +264,10 @@ static bool next_pool(struct view *view, size_t index)
 	return view->pool != NULL;
 }
 
-static bool next_peer(struct view *view, size_t index)
+static bool next_of_pool(struct view *view, unsigned block, size_t index)
 {
+	if (block == NGINX_CONF_BLOCK_POOL)
+		return next_pool(view, index);
 	view->peer = index < view->pool->peer_count ? &view->pool->peers[index] : NULL;
 	return view->peer != NULL;
 }
@@ -334,6 +331,12 @@ static bool next_split(struct view *view, size_t index)
 		return false;
 	view->split = view->conf->split[index];
 	return true;
+}
+
+static bool next_of_way(struct view *view, unsigned block, size_t index)
+{
+	return block == NGINX_CONF_BLOCK_WAY ? ways_next(&view->conf->ways, index, &view->way)
+					     : ways_next_cause(index, &view->way);
 }
 
 static bool next_trust(struct view *view, size_t index)
@@ -438,8 +441,7 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_pass(view, index);
 	case NGINX_CONF_BLOCK_PEER:
 	case NGINX_CONF_BLOCK_POOL:
-		return block == NGINX_CONF_BLOCK_PEER ? next_peer(view, index)
-						      : next_pool(view, index);
+		return next_of_pool(view, block, index);
 	case NGINX_CONF_BLOCK_RANGE:
 		return next_range(view, index);
 	case NGINX_CONF_BLOCK_SHARD:
@@ -452,9 +454,7 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_trust(view, index);
 	case NGINX_CONF_BLOCK_WAY:
 	case NGINX_CONF_BLOCK_WAY_CAUSE:
-		return block == NGINX_CONF_BLOCK_WAY
-			       ? ways_next(&view->conf->ways, index, &view->way)
-			       : ways_next_cause(index, &view->way);
+		return next_of_way(view, block, index);
 	case NGINX_CONF_BLOCK_BY_SOURCE:
 	case NGINX_CONF_BLOCK_CHOSEN_USER:
 	case NGINX_CONF_BLOCK_CONTROL_SERVER:

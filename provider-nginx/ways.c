@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { BUFFER_ONLY = WAYS_MAX - 1 };
+enum { BUFFER_ONLY = WAYS_MAX - 2, BUFFERS = 3 };
 
 static const unsigned ways_statuses[WAYS_STATUSES] = {403, 404, 429, 500, 502, 503, 504};
 /* The first two are what nginx does anyway, the first four belong to each way with retries. */
@@ -32,21 +32,20 @@ bool ways_need_location(const struct retries *retries, unsigned statuses)
 	return statuses != 0 || retries->on_invalid || retries->unsafe;
 }
 
-static size_t index_of(const struct way *way)
-{
-	return way->has_retries ? (size_t)way->statuses * 2 + way->has_buffer : (size_t)BUFFER_ONLY;
-}
-
 void ways_add(struct ways *ways, const struct way *way)
 {
-	size_t index = index_of(way);
-	if (way->has_retries || way->has_buffer)
-		ways->bits[index / 64] |= UINT64_C(1) << index % 64;
+	if (!way->has_retries && way->buffer == WAY_STREAMS)
+		return;
+	size_t index = way->has_retries ? (size_t)way->statuses * BUFFERS + way->buffer
+					: BUFFER_ONLY + (size_t)(way->buffer - WAY_MEMORY);
+	ways->bits[index / 64] |= UINT64_C(1) << index % 64;
 }
 
 static void write_name(struct way_cursor *cursor)
 {
-	const char *tail = cursor->way.has_buffer ? "_b" : "";
+	static const char *const tails[] = {
+		[WAY_STREAMS] = "", [WAY_MEMORY] = "_m", [WAY_DISK] = "_b"};
+	const char *tail = tails[cursor->way.buffer];
 	if (cursor->way.has_retries)
 		snprintf(cursor->name, sizeof(cursor->name), "_r%02x%s",
 			cursor->way.statuses & 0x7f, tail);
@@ -61,10 +60,14 @@ bool ways_next(const struct ways *ways, size_t index, struct way_cursor *cursor)
 		at++;
 	if (at == WAYS_MAX)
 		return false;
-	bool has_retries = at != BUFFER_ONLY;
+	bool has_retries = at < BUFFER_ONLY;
+	bool has_disk = has_retries ? at % BUFFERS == WAY_DISK : at == BUFFER_ONLY + 1;
+	bool streams = has_retries && at % BUFFERS == WAY_STREAMS;
 	cursor->way = (struct way){.has_retries = has_retries,
-		.has_buffer = !has_retries || at % 2 == 1,
-		.statuses = has_retries ? (unsigned)at / 2 : 0};
+		.buffer = has_disk  ? WAY_DISK
+			  : streams ? WAY_STREAMS
+				    : WAY_MEMORY,
+		.statuses = has_retries ? (unsigned)at / BUFFERS : 0};
 	cursor->next = at + 1;
 	write_name(cursor);
 	return true;

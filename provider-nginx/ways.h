@@ -13,14 +13,20 @@
 #include <stdint.h>
 
 enum {
-	WAYS_STATUSES = 7, /* at which nginx can ask another endpoint */
-	WAYS_MAX = 257,    /* twice each set of them, and one that only buffers */
+	WAYS_STATUSES = 7,      /* at which nginx can ask another endpoint */
+	WAYS_MAX = 3 * 128 + 2, /* each set of them three times, and those that only read ahead */
 	WAY_NAME_MAX = 8,
+};
+
+enum way_buffer {
+	WAY_STREAMS, /* what the backend sends goes to the client at once */
+	WAY_MEMORY,  /* a little is read ahead: only then nginx can send slowly */
+	WAY_DISK,    /* as much as a file may have */
 };
 
 struct way {
 	bool has_retries; /* on what it cannot do without a location of its own; every cause, the Lua decides */
-	bool has_buffer;
+	enum way_buffer buffer;
 	unsigned statuses; /* a bit for each of 403, 404, 429, 500, 502, 503 and 504 */
 };
 
@@ -39,7 +45,7 @@ struct way_cursor {
 	size_t next;
 	size_t next_cause;
 	const char *cause;       /* as nginx calls it: `error`, `http_503` */
-	char name[WAY_NAME_MAX]; /* as lua/sluice/ways.lua says it: `_r30`, `_r30_b`, `_b` */
+	char name[WAY_NAME_MAX]; /* as lua/sluice/ways.lua says it: `_r30`, `_r30_b`, `_m` */
 };
 
 /* The first one for `index` 0, then the next; false: there is none. */

@@ -150,7 +150,7 @@ local function parse(text, name)
 	for word, make in pairs(makers) do
 		policy[word] = words[word] and make(words[word])
 	end
-	policy.way = ways.new(policy.retries, policy.buffering)
+	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth)
 	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
 	if policy.external_auth then
 		policy.external_auth.digest = ngx.md5_bin(text)

@@ -9,7 +9,7 @@ local _M = {}
 local floor, random, min, max = math.floor, math.random, math.min, math.max
 local band, bxor, lshift, rshift = bit.band, bit.bxor, bit.lshift, bit.rshift
 local POINTS_OF_EACH = 128 -- shares differ by some 9 percent then
-local POINTS_MAX = 65536 -- of a ring; beyond that each endpoint has fewer
+local POINTS_MAX = 131072 -- of a ring; beyond that each endpoint has fewer
 local LOOKS_MAX = 64 -- endpoints that are looked at for one that is well
 local SUBSET_MAX = 256
 

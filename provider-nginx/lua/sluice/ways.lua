@@ -2,10 +2,12 @@
 -- Which location a backend is asked by beyond its protocol (provider-nginx/ways.h), and whether another endpoint is asked when one has failed. nginx decides by the
 -- directives of the location whether that is possible; here it is decided whether it is wanted.
 local balancer = require("ngx.balancer")
+local bit = require("bit")
 
-local _M = { known = {} } -- names of those that this nginx has
+local _M = { known = { [""] = true } } -- names of those that this nginx has
 
-local find, match, sub, format = string.find, string.match, string.sub, string.format
+local find, match, sub = string.find, string.match, string.sub
+local band, bnot = bit.band, bit.bnot
 local min = math.min
 local TRIES_MAX = 3 -- without a policy that says how many
 local TRIES_ANY_MAX = 100 -- with one that says any number
@@ -13,39 +15,67 @@ local BUFFERED_MAX = 256 -- answers at a time that a worker may write to the dis
 local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, TRACE = true, PUT = true, DELETE = true }
 local buffered = 0
 
--- Of a parsed policy, nil: there is none. `usual` is for requests that may be sent again, `once` for the others.
-function _M.new(retries, buffering)
-	local tail = buffering and buffering.response and "_b" or ""
-	if not retries or not retries.statuses then
-		return tail ~= "" and { usual = tail, once = tail, has_buffer = true } or nil
+local function count_of(bits)
+	local count = 0
+	while bits ~= 0 do
+		bits, count = band(bits, bits - 1), count + 1
 	end
-	local usual = format("_r%02x", retries.statuses)
+	return count
+end
+
+-- How far one that is there, with its statuses, is from what is wanted: statuses that it lacks are worse than others that it has.
+local function distance(statuses, wanted)
+	return count_of(band(wanted, bnot(statuses))) * 16 + count_of(band(statuses, bnot(wanted)))
+end
+
+-- The name of the way for these statuses, nil: the one that only reads ahead. One that nobody has wanted before comes with a reload; until then the one that is nearest to it.
+local function name_of(statuses, tail)
+	local best, best_distance = _M.known[tail] and tail or "", math.huge
+	for name in pairs(statuses and _M.known or {}) do
+		local digits = match(name, "^_r(%x%x)" .. tail .. "$")
+		local far = digits and distance(tonumber(digits, 16), statuses)
+		if far and far < best_distance then
+			best, best_distance = name, far
+		end
+	end
+	return best
+end
+
+-- Of a parsed policy, nil: there is none. `usual` is for requests that may be sent again, `once` for the others; `full` and `full_once` are for when the disk has no more
+-- room. Who is to send slowly has to read ahead, at least a little.
+function _M.new(retries, buffering, bandwidth)
+	local statuses = retries and retries.statuses
+	local has_file = buffering and buffering.response
+	if not statuses and not has_file and not bandwidth then
+		return nil
+	end
+	local of_once = retries and retries.unsafe and statuses or nil
+	local tail = has_file and "_b" or (bandwidth and "_m" or "")
+	local rest = tail == "_b" and "_m" or tail
 	return {
-		usual = usual .. tail, once = retries.unsafe and usual .. tail or tail, has_buffer = tail ~= "",
-		usual_unbuffered = usual, once_unbuffered = retries.unsafe and usual or "",
+		has_file = has_file,
+		usual = name_of(statuses, tail), once = name_of(of_once, tail), full = name_of(statuses, rest), full_once = name_of(of_once, rest),
 	}
 end
 
--- The location for a request whose protocol has this one. ctx() counts it if its answer may go to the disk.
+-- The location for a request whose protocol has this one. Counts the request if its answer may go to the disk: release() takes it off.
 function _M.location_of(asked, location)
 	local way = asked.policy and asked.policy.way
 	if not way then
 		return location
 	end
-	local is_usual = way.usual == way.once or IDEMPOTENT[ngx.var.request_method]
-	local name = is_usual and way.usual or way.once
-	if way.has_buffer and buffered >= BUFFERED_MAX then
-		name = (is_usual and way.usual_unbuffered or way.once_unbuffered) or ""
+	local is_full = way.has_file and buffered >= BUFFERED_MAX
+	local name
+	if IDEMPOTENT[ngx.var.request_method] then
+		name = is_full and way.full or way.usual
+	else
+		name = is_full and way.full_once or way.once
 	end
-	-- One that is wanted since a moment ago comes with a reload.
-	if not _M.known[name] then
-		return location
-	end
-	asked.is_buffered = sub(name, -2) == "_b"
+	asked.has_way = find(name, "_r", 1, true) ~= nil
+	asked.is_buffered = way.has_file and not is_full
 	if asked.is_buffered then
 		buffered = buffered + 1
 	end
-	asked.has_way = find(name, "_r", 1, true) ~= nil
 	return location .. name
 end
 
