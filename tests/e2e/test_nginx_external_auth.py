@@ -2,6 +2,8 @@
 """provider-nginx: another server says whether a request may pass; and a pool that stands in for one without endpoints."""
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 from typing import Any, Iterator
 
@@ -13,7 +15,7 @@ from lib.nginx import Nginx
 from lib.others import Other
 from lib.provider_link import Object
 from lib.raw_http import H2Client
-from lib.traffic import Load
+from lib.traffic import Flood, Load, request
 from lib.wait import wait_for
 
 
@@ -210,3 +212,32 @@ def test_a_pool_that_stands_in(proxy: Nginx, web: Backend, other: Other) -> None
     assert answer.headers["x-backend"] == "web" and answer.json["target"] == "/other?y" and "x-service" not in seen(answer)
     proxy.apply(pool("web"), pool("auth"))
     assert proxy.request("a.test", "/x").status == 503
+
+
+class Knockers(Flood):
+    """Clients that come again whoever dies; what they are answered is counted."""
+
+    def _run(self, number: int) -> None:
+        while not self._end.is_set():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                answer = request(*self._where, self._host, "/x")
+                with self._lock:
+                    self.answers[answer.status, b""] += 1
+
+
+def test_nobody_gets_in_while_processes_die(proxy: Nginx, web: Backend, other: Other) -> None:
+    other.status = 403
+    serve(proxy, auth(), error_pages={"statuses": [{"status": 502}], "pool": "auth"}, mirrors=[{"pool": "auth"}])
+    with Knockers(proxy.address, proxy.http, "a.test", clients=3) as clients:
+        for kill in (proxy.kill_provider, proxy.kill_proxy) * 2:
+            before = clients.answers[403, b""]
+            wait_for(lambda: clients.answers[403, b""] > before + 20, "refusals")  # noqa: B023
+            kill()
+            if kill == proxy.kill_provider:
+                proxy.start()
+        before = clients.answers[403, b""]
+        wait_for(lambda: clients.answers[403, b""] > before + 20, "refusals")
+    assert {status for status, _ in clients.answers} == {403}
+    assert web.count == 0
+    other.status = 200
+    assert proxy.request("a.test").status == 200
