@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Step 12 of section 5.3 of PROTOCOL.md: another server says whether a request may pass.
 local asked_of = require("sluice.asked")
+local bound = require("sluice.bound")
 local headers = require("sluice.headers")
 local pieces = require("sluice.pieces")
 local question = require("sluice.question")
@@ -14,11 +15,10 @@ local _M = {}
 ffi.cdef "int RAND_bytes(unsigned char *, int);"
 
 local sub, find, match, concat, gmatch = string.sub, string.find, string.match, table.concat, string.gmatch
-local UNDER_WAY_MAX = 256 -- of one policy, in a worker
+local UNDER_WAY_MAX, LASTS_S = 256, 20 -- questions of one policy, in a worker
 local KEY_LEN = 32
 local KEPT_LEN_MAX = 8192 -- of an answer that is remembered
 local USUAL_TIMES = { [200] = 300, [202] = 300, [401] = 300 }
-local under_way = {} -- by the name of the policy
 
 -- ---- who is asked ----
 
@@ -143,15 +143,13 @@ local function ask(asked, auth)
 	return answer
 end
 
-local function ask_once(asked, policy, auth)
-	local count = under_way[policy.name] or 0
-	if count >= UNDER_WAY_MAX then
+local function ask_once(asked, auth)
+	local token = auth.under_way.enter()
+	if not token then
 		return nil
 	end
-	under_way[policy.name] = count + 1
 	local ok, answer = pcall(ask, asked, auth)
-	count = under_way[policy.name] - 1
-	under_way[policy.name] = count > 0 and count or nil
+	auth.under_way.leave(token)
 	if not ok then
 		ngx.log(ngx.ERR, "sluice: external authentication: ", answer)
 		return nil
@@ -165,7 +163,7 @@ function _M.answer(asked, policy)
 	local key = key_of(asked, policy, auth)
 	local answer = key and remembered(key)
 	if not answer then
-		answer = ask_once(asked, policy, auth)
+		answer = ask_once(asked, auth)
 		if answer and key then
 			keep(key, auth, answer)
 		end
@@ -198,6 +196,7 @@ function _M.parse(words, parts)
 		pool = words.pool and words.pool[2], method = words.method and words.method[2] or "GET", target = parts.text(words.target),
 		host = parts.text(words.host), sign_in = parts.text(words.sign_in), cache_key = parts.text(words.cache_key),
 		request_headers = words.request_headers and parts.changes(words.request_headers), cookies_always = words.cookies_always ~= nil, copied = {},
+		under_way = bound.new(UNDER_WAY_MAX, LASTS_S),
 	}
 	for i = 2, words.copied and #words.copied or 0 do
 		auth.copied[i - 1] = { name = words.copied[i], key = string.lower(words.copied[i]) }

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Step 15 of section 5.3 of PROTOCOL.md: copies of requests, sent by timers of their own, so that nothing that becomes of them has to do with the answer. There is a bound of those
 -- under way, and of what is kept of a body; what goes beyond them is not copied.
+local bound = require("sluice.bound")
 local pieces = require("sluice.pieces")
 local question = require("sluice.question")
 
 local _M = {}
 
 local random = math.random
-local UNDER_WAY_MAX = 64 -- of a worker
 local BODY_MAX = 65536
 local EMPTY = { GET = true, HEAD = true, OPTIONS = true, TRACE = true } -- over HTTP/2 one cannot tell until the end has come
-local under_way = 0
+local under_way = bound.new(64, 60) -- of a worker
 
 local function read_file(name)
 	local file = name and io.open(name, "rb")
@@ -35,17 +35,17 @@ local function body_of(var)
 	return ngx.req.get_body_data() or read_file(ngx.req.get_body_file())
 end
 
-local function run(is_premature, copy)
+local function run(is_premature, copy, token)
 	if not is_premature then
 		question.ask(copy, true)
 	end
-	under_way = under_way - 1
+	under_way.leave(token)
 end
 
 local function send(copy)
-	under_way = under_way + 1
-	if not ngx.timer.at(0, run, copy) then
-		under_way = under_way - 1
+	local token = under_way.enter()
+	if token and not ngx.timer.at(0, run, copy, token) then
+		under_way.leave(token)
 	end
 end
 
@@ -57,7 +57,7 @@ end
 function _M.send(asked, mirrors, headers, target)
 	local var, list, body = ngx.var, nil, nil
 	for _, mirror in ipairs(mirrors) do
-		if under_way < UNDER_WAY_MAX and is_drawn(mirror) then
+		if is_drawn(mirror) then
 			list = list or headers()
 			body = body or (not mirror.without_body and body_of(var)) or nil
 			if body or mirror.without_body then

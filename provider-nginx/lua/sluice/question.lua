@@ -2,6 +2,7 @@
 -- Asks a pool something beside the request that is being served: who may pass, or a copy. nginx's own subrequests serve no HTTP/2 clients, and a client of our own in Lua would
 -- have to know all that pools say of TLS and HTTP/2. So the question goes through a socket that only our workers can open to a server of this nginx
 -- (nginx_questions.tmpl), which asks the pool as any request does; what comes back is nginx's own spelling of an answer.
+local bound = require("sluice.bound")
 local decode = require("sluice.decode")
 local pools = require("sluice.pools")
 
@@ -11,9 +12,8 @@ local find, match, sub, lower, concat = string.find, string.match, string.sub, s
 local CONNECT_MS, LIMIT_S = 1000, 10
 local HEADERS_MAX = 300
 local BODY_MAX = 65536 -- of an answer
-local UNDER_WAY_MAX = 1024 -- of a worker
 local BLOCK = 16384
-local under_way = 0
+local under_way = bound.new(1024, 2 * LIMIT_S)
 
 -- Of a request's headers, by name in lower case: those of one connection, of a body, of an upgrade.
 local NOT_COPIED = {
@@ -154,13 +154,13 @@ end
 -- Asks `question`: its pool (a name), method, host, target, headers, and body or nil. Status and headers of the answer; nil without one within the limits. Its body is thrown
 -- away, and read only with `wants_body`.
 function _M.ask(question, wants_body)
-	if under_way >= UNDER_WAY_MAX or question.host == "" or find(question.host, "[%s%c]") then
+	local token = question.host ~= "" and not find(question.host, "[%s%c]") and under_way.enter()
+	if not token then
 		return nil
 	end
-	under_way = under_way + 1
 	local socket = ngx.socket.tcp()
 	local ok, status, found = pcall(talk, socket, question, wants_body)
-	under_way = under_way - 1
+	under_way.leave(token)
 	socket:close()
 	if not ok then
 		ngx.log(ngx.ERR, "sluice: a question: ", status)

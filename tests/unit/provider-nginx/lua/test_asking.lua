@@ -67,4 +67,21 @@ function tests.headers_that_are_copied_are_set_or_taken_away()
 	end
 end
 
+function tests.what_never_ends_counts_for_a_time()
+	local now = 100
+	local real = ngx.now
+	ngx.now = function() return now end
+	local bound = load("sluice.bound").new(2, 10)
+	local first, second = bound.enter(), bound.enter()
+	assert(first and second and not bound.enter())
+	bound.leave(first)
+	bound.leave(first)
+	assert(bound.enter() and not bound.enter())
+	now = 111
+	assert(bound.enter() and bound.enter() and not bound.enter())
+	bound.leave(second)
+	assert(not bound.enter())
+	ngx.now = real
+end
+
 return tests
