@@ -43,6 +43,13 @@ struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *nam
 	return bsearch(&wanted, conf->pools, conf->pool_count, sizeof(wanted), by_name);
 }
 
+struct str conf_target(const struct conf *conf, const struct name *pool)
+{
+	const struct conf_pool *found = pool != NULL ? conf_find_pool(conf, pool) : NULL;
+	return found != NULL && found->peer_count != 0 ? str_from(found->name.text)
+						       : STR("sluice_none");
+}
+
 /* The first that is not before the load balancer, or is behind it. */
 static size_t bound_of(const struct conf *conf, const struct name *load_balancer, bool is_behind)
 {
@@ -94,6 +101,14 @@ unsigned conf_families(const struct port *port)
 	for (size_t i = 0; i < port->bind_count; i++)
 		families |= port->binds[i].family == AF_INET6 ? CONF_IPV6 : CONF_IPV4;
 	return families;
+}
+
+bool conf_is_split(const struct conf *conf, uint16_t port)
+{
+	bool is_found = false;
+	for (size_t i = 0; i < conf->split_count && !is_found; i++)
+		is_found = conf->split[i] == port;
+	return is_found;
 }
 
 bool conf_check_path(struct str path)

@@ -13,6 +13,7 @@
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
 #include "provider-proxy/ports.h"
+#include "provider-nginx/ways.h"
 
 enum {
 	CONF_LEN_MAX = 64 * 1024 * 1024,
@@ -87,12 +88,15 @@ struct conf {
 	struct name *
 		trusts; /* who may sign certificates of backends, see trusts.h; sorted, each once */
 	size_t trust_count;
+	struct ways ways;
 };
 
 /* Brings the passes and the pools into their order; of pools with one name the first stays. Before it, they may stand in any. */
 void conf_sort(struct conf *conf);
 /* NULL: there is none. */
 struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *name);
+/* The upstream for connections to a pool, which may be NULL: one that is not known, or has no endpoints, is none. */
+struct str conf_target(const struct conf *conf, const struct name *pool);
 /* The passes of a load balancer: *ret_count of them from the index that is returned. */
 size_t conf_find_passes(
 	const struct conf *conf, const struct name *load_balancer, size_t *ret_count);
@@ -110,6 +114,8 @@ int64_t conf_idle(const struct conf_options *options, int64_t share);
 /* Of the addresses of the port, and so of its clients. */
 unsigned conf_families(const struct port *port);
 
+/* Whether the port has more than one socket. */
+bool conf_is_split(const struct conf *conf, uint16_t port);
 /* Appends the text without the pieces for which is_out[piece] is true; is_out may be NULL. *ret_generation tells contents apart and stands in the
  * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */
 [[nodiscard]] int conf_render(

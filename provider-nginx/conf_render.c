@@ -33,21 +33,13 @@ struct view {
 	struct str host_label;
 	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
 	const struct name *trust;
+	struct way_cursor way;
 	size_t shard;
 	uint16_t split;
 	struct template_text text; /* of the last value */
 };
 
 /* ---- values ---- */
-
-/* A pool that is not known, or has no endpoints, is none. */
-static struct str target(const struct view *view)
-{
-	const struct conf_pool *pool =
-		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
-	return pool != NULL && pool->peer_count != 0 ? str_from(pool->name.text)
-						     : STR("sluice_none");
-}
 
 static struct str option(struct view *view, enum nginx_conf_value name)
 {
@@ -92,6 +84,23 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	}
 }
 
+static struct str way_value(const struct way_cursor *way, unsigned name)
+{
+	if (name == NGINX_CONF_VALUE_WAY_BUFFERING)
+		return way->way.buffer != WAY_STREAMS ? STR("on") : STR("off");
+	if (name == NGINX_CONF_VALUE_WAY_FILE)
+		return way->way.buffer == WAY_DISK ? STR("16m") : STR("0");
+	return str_from(name == NGINX_CONF_VALUE_CAUSE ? way->cause : way->name);
+}
+
+static struct str port_number(struct view *view, unsigned name)
+{
+	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
+			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
+								: view->port_number;
+	return template_printf(&view->text, "%u", number);
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -113,22 +122,25 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->port->load_balancer.text);
 	case NGINX_CONF_VALUE_PEER_ADDRESS:
 		return template_address(&view->text, &view->peer->ip);
-	case NGINX_CONF_VALUE_PEER_PORT:
-		return template_printf(&view->text, "%u", view->peer->port);
 	case NGINX_CONF_VALUE_POOL_NAME:
 		return str_from(view->pool->name.text);
-	case NGINX_CONF_VALUE_PORT_NUMBER:
-		return template_printf(&view->text, "%u", view->port_number);
 	case NGINX_CONF_VALUE_SCHEME:
 		return view->port->protocol == LISTENER_HTTPS ? STR("https") : STR("http");
 	case NGINX_CONF_VALUE_SHARD_DIGIT:
 		return template_printf(&view->text, "%02zx", view->shard);
+	case NGINX_CONF_VALUE_PEER_PORT:
+	case NGINX_CONF_VALUE_PORT_NUMBER:
 	case NGINX_CONF_VALUE_SPLIT_PORT:
-		return template_printf(&view->text, "%u", view->split);
+		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
-		return target(view);
+		return conf_target(view->conf, view->target);
 	case NGINX_CONF_VALUE_TRUST_NAME:
 		return str_from(view->trust->text);
+	case NGINX_CONF_VALUE_CAUSE:
+	case NGINX_CONF_VALUE_WAY_BUFFERING:
+	case NGINX_CONF_VALUE_WAY_FILE:
+	case NGINX_CONF_VALUE_WAY_NAME:
+		return way_value(&view->way, name);
 	case NGINX_CONF_VALUE_CONTROL:
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
 	case NGINX_CONF_VALUE_IDLE_HTTP:
@@ -180,19 +192,6 @@ static bool is_http(const struct port *port)
 	return port->protocol == LISTENER_HTTP || port->protocol == LISTENER_HTTPS;
 }
 
-static bool is_split(const struct conf *conf, uint16_t port)
-{
-	bool is_found = false;
-	for (size_t i = 0; i < conf->split_count && !is_found; i++)
-		is_found = conf->split[i] == port;
-	return is_found;
-}
-
-static bool is_any_v4(const struct check_ip *ip)
-{
-	return ip->family == AF_INET && socket_is_wildcard(ip);
-}
-
 static void enter_listener(struct view *view, size_t index)
 {
 	const struct port *port = &view->conf->ports->items[index];
@@ -200,10 +199,11 @@ static void enter_listener(struct view *view, size_t index)
 	view->port = port;
 	view->label = port_label_of(port);
 	view->port_number = port->port;
-	view->is_shared = is_split(view->conf, port->port);
+	view->is_shared = conf_is_split(view->conf, port->port);
 	view->has_any_v4 = false;
 	for (size_t i = 0; i < port->bind_count; i++)
-		view->has_any_v4 |= is_any_v4(&port->binds[i]);
+		view->has_any_v4 |=
+			port->binds[i].family == AF_INET && socket_is_wildcard(&port->binds[i]);
 	view->target = NULL;
 }
 
@@ -247,7 +247,7 @@ static bool next_leaving_socket(struct view *view, size_t index)
 		return false;
 	view->bind = &leaving->items[index].ip;
 	view->port_number = leaving->items[index].port;
-	view->is_shared = is_split(view->conf, view->port_number);
+	view->is_shared = conf_is_split(view->conf, view->port_number);
 	view->has_any_v4 = false;
 	return true;
 }
@@ -264,8 +264,10 @@ static bool next_pool(struct view *view, size_t index)
 	return view->pool != NULL;
 }
 
-static bool next_peer(struct view *view, size_t index)
+static bool next_of_pool(struct view *view, unsigned block, size_t index)
 {
+	if (block == NGINX_CONF_BLOCK_POOL)
+		return next_pool(view, index);
 	view->peer = index < view->pool->peer_count ? &view->pool->peers[index] : NULL;
 	return view->peer != NULL;
 }
@@ -331,15 +333,16 @@ static bool next_split(struct view *view, size_t index)
 	return true;
 }
 
+static bool next_of_way(struct view *view, unsigned block, size_t index)
+{
+	return block == NGINX_CONF_BLOCK_WAY ? ways_next(&view->conf->ways, index, &view->way)
+					     : ways_next_cause(index, &view->way);
+}
+
 static bool next_trust(struct view *view, size_t index)
 {
 	view->trust = index < view->conf->trust_count ? &view->conf->trusts[index] : NULL;
 	return view->trust != NULL;
-}
-
-static bool is_wildcard(const struct view *view)
-{
-	return str_starts_with(view->host, STR("*."));
 }
 
 /* An IPv6 wildcard serves both families if there is no IPv4 wildcard. */
@@ -374,7 +377,7 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_DUAL_STACK:
 		return is_dual_stack(view);
 	case NGINX_CONF_BLOCK_EXACT_HOST:
-		return !is_wildcard(view);
+		return !str_starts_with(view->host, STR("*."));
 	case NGINX_CONF_BLOCK_HOPS:
 		return view->has_hops;
 	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
@@ -416,7 +419,7 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
 		return trusts_system(view);
 	case NGINX_CONF_BLOCK_WILDCARD_HOST:
-		return is_wildcard(view);
+		return str_starts_with(view->host, STR("*."));
 	default:
 		must(false);
 	}
@@ -437,9 +440,8 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	case NGINX_CONF_BLOCK_PASS:
 		return next_pass(view, index);
 	case NGINX_CONF_BLOCK_PEER:
-		return next_peer(view, index);
 	case NGINX_CONF_BLOCK_POOL:
-		return next_pool(view, index);
+		return next_of_pool(view, block, index);
 	case NGINX_CONF_BLOCK_RANGE:
 		return next_range(view, index);
 	case NGINX_CONF_BLOCK_SHARD:
@@ -450,6 +452,9 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_stream_listener(view, index);
 	case NGINX_CONF_BLOCK_TRUST:
 		return next_trust(view, index);
+	case NGINX_CONF_BLOCK_WAY:
+	case NGINX_CONF_BLOCK_WAY_CAUSE:
+		return next_of_way(view, block, index);
 	case NGINX_CONF_BLOCK_BY_SOURCE:
 	case NGINX_CONF_BLOCK_CHOSEN_USER:
 	case NGINX_CONF_BLOCK_CONTROL_SERVER:

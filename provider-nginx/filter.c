@@ -18,6 +18,7 @@ struct renderer {
 	struct conf_options options;
 	struct objects *objects;
 	struct wanted *wanted;
+	struct ways ways;
 };
 
 static void renderer_init(struct renderer *renderer, const struct config *config)
@@ -36,6 +37,7 @@ static void renderer_init(struct renderer *renderer, const struct config *config
 		.publish = common->publish,
 		.objects = renderer->objects,
 		.options = &renderer->options,
+		.ways = &renderer->ways,
 	});
 }
 
@@ -83,8 +85,10 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.objects = NULL};
-	char *problem = rendering_init(
-		&renderer.common, job, &config->local, ROUTES_BY_HOST, &rule_text_writer);
+	struct route_writer writer = rule_text_writer;
+	writer.ctx = &renderer.ways;
+	char *problem =
+		rendering_init(&renderer.common, job, &config->local, ROUTES_BY_HOST, &writer);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer, config);

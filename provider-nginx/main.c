@@ -63,6 +63,8 @@ static struct nginx_provider {
 	struct probe *probe;
 	uint64_t heard; /* generation whose listeners are probed */
 	struct conf_options options;
+	struct ways ways; /* of all policies so far */
+	struct route_writer writer;
 	/* The configuration found at the start has its sockets in the state folder, as without --proxy-dir. nginx uses them as long as it
 	 * runs: its sandbox allows no other folder. */
 	bool is_former;
@@ -482,6 +484,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	self.daemon = daemon;
 	/* Exceeding the file size limit must be an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
+	self.writer = rule_text_writer;
+	self.writer.ctx = &self.ways;
 	struct local_config local_config = {
 		.daemon = daemon,
 		.options = &config.local,
@@ -491,7 +495,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 			config.trusted_certificates},
 		.folder_mode = folders_mode(),
 		.capabilities = nginx_capabilities(),
-		.writer = &rule_text_writer,
+		.writer = &self.writer,
 		.ops = &local_ops,
 	};
 	config_fill(&config, &self.options);
@@ -511,6 +515,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.publish = local_publish(self.local),
 		.objects = self.objects,
 		.options = &self.options,
+		.ways = &self.ways,
 	});
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)

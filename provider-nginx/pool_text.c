@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/pool_text.h"
 
+#include "provider-nginx/backend_text.h"
+#include "provider-nginx/piece_text.h"
+#include "provider-proxy/backend_checks.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
+#include "provider-proxy/policy_checks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -35,6 +39,36 @@ struct writing {
 		writing->is_full = true;
 }
 
+/* A line of a word and a tree. */
+static void begin_tree(struct writing *writing, const char *word, struct tree_text *tree)
+{
+	*tree = (struct tree_text){.out = writing->out};
+	add(writing, "%s ", word);
+}
+
+static void end_tree(struct writing *writing, const struct tree_text *tree)
+{
+	add(writing, "\n");
+	writing->is_full |= tree->is_full;
+}
+
+static void add_affinity(struct writing *writing, const struct affinity *affinity)
+{
+	struct tree_text tree;
+	begin_tree(writing, "affinity", &tree);
+	backend_text_add_affinity(&tree, affinity);
+	end_tree(writing, &tree);
+}
+
+static void add_hash(struct writing *writing, const struct pool *pool)
+{
+	struct tree_text tree;
+	add(writing, "subset %" PRIu64 "\n", pool->hash_subset != 0 ? pool->hash_subset : 1);
+	begin_tree(writing, "hash", &tree);
+	piece_text_add(&tree, NULL, pool->hash.items, pool->hash.count);
+	end_tree(writing, &tree);
+}
+
 static void add_stickiness(struct writing *writing, const struct stickiness *stickiness)
 {
 	struct str name = str_is_empty(stickiness->cookie) ? STR("SLUICE") : stickiness->cookie;
@@ -55,6 +89,8 @@ static void add_stickiness(struct writing *writing, const struct stickiness *sti
 	add(writing, "sticky %.*s -%s%s%s %.*s\n", STR_FMT(name), stickiness->indirect ? "i" : "",
 		stickiness->nocache ? "n" : "", stickiness->postonly ? "p" : "",
 		STR_FMT(str_is_empty(domain) ? STR("-") : domain));
+	if (stickiness->affinity != NULL)
+		add_affinity(writing, stickiness->affinity);
 }
 
 static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
@@ -128,13 +164,24 @@ struct str pool_text_protocol(
 		trust->client.text[0] != 0 ? trust->client.text : "-");
 }
 
-void pool_text_append(const struct pool *pool, struct str protocol, struct arena *arena,
+void pool_text_append(const struct pool *wanted, struct str protocol, struct arena *arena,
 	struct buf *out, struct str *ret_problem)
 {
 	struct writing writing = {.out = out, .arena = arena};
+	struct pool copy = *wanted;
+	struct pool *pool = &copy;
+	const char *left_out = backend_settle_pool(pool, arena);
+	if (left_out != NULL)
+		writing.problem =
+			arena_printf(arena, "%s cannot be used, and is left out", left_out);
 	add(&writing, "%.*salgo %s\n", STR_FMT(protocol), algorithms[pool->algorithm]);
+	if (check_token(pool->service.name))
+		add(&writing, "service %.*s %u\n", STR_FMT(pool->service.name),
+			(unsigned)(check_port(pool->port) ? pool->port : 0));
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
+	if (pool->hash.count != 0)
+		add_hash(&writing, pool);
 	if (pool->health_check != NULL)
 		add_check(&writing, pool);
 	for (size_t i = 0; i < pool->endpoints.count; i++)

@@ -1,44 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/rule_text.h"
 
+#include "provider-nginx/asking_text.h"
+#include "provider-nginx/backend_text.h"
 #include "provider-nginx/network_text.h"
-
-static void add_piece(struct tree_text *tree, const struct piece *piece)
-{
-	static const char *const words[] = {
-		[REQUEST_TEXT] = "text",
-		[REQUEST_GROUP] = "group",
-		[REQUEST_SCHEME] = "scheme",
-		[REQUEST_HOST] = "host",
-		[REQUEST_HOST_HEADER] = "host_header",
-		[REQUEST_PORT] = "port",
-		[REQUEST_METHOD] = "method",
-		[REQUEST_PATH] = "path",
-		[REQUEST_PATH_REST] = "path_rest",
-		[REQUEST_QUERY] = "query",
-		[REQUEST_ARGUMENTS] = "arguments",
-		[REQUEST_TARGET] = "target",
-		[REQUEST_CLIENT] = "client",
-		[REQUEST_HEADER] = "header",
-		[REQUEST_COOKIE] = "cookie",
-		[REQUEST_ARGUMENT] = "argument",
-	};
-	tree_open(tree, words[piece->value]);
-	if (piece->value == REQUEST_GROUP)
-		tree_add_number(tree, piece->group);
-	else if (!str_is_empty(piece->text))
-		tree_add(tree, piece->text);
-	tree_close(tree);
-}
-
-static void add_pieces(
-	struct tree_text *tree, const char *word, const struct piece *pieces, size_t count)
-{
-	tree_open(tree, word);
-	for (size_t i = 0; i < count; i++)
-		add_piece(tree, &pieces[i]);
-	tree_close(tree);
-}
+#include "provider-nginx/piece_text.h"
 
 static void start(struct tree_text *tree, struct buf *text)
 {
@@ -85,7 +51,7 @@ static void add_target(struct tree_text *tree, const struct route_rule *item)
 		add_pools(tree, rule);
 	if (rule->redirect != NULL) {
 		tree_add_number_pair(tree, "redirect", rule->redirect->status);
-		add_pieces(tree, "location", rule->redirect->location.items,
+		piece_text_add(tree, "location", rule->redirect->location.items,
 			rule->redirect->location.count);
 	}
 	if (rule->answer != NULL) {
@@ -111,6 +77,8 @@ static void add_rule(struct tree_text *tree, const struct route_rule *item)
 		add_condition(tree, &rule->conditions.items[i]);
 	if (item->policy.text[0] != 0)
 		tree_add_pair(tree, "policy", name_str(&item->policy));
+	if (item->client.len != 0)
+		tree_add_pair(tree, "client", item->client);
 	if (item->is_closed)
 		tree_add_flag(tree, "closed");
 	else
@@ -228,23 +196,6 @@ static void add_guards(struct tree_text *tree, const struct policy *policy)
 	add_flag(tree, "satisfy_any", policy->satisfy_any);
 }
 
-static void add_changes(
-	struct tree_text *tree, const char *word, const struct header_change *items, size_t count)
-{
-	static const char *const actions[] = {
-		[HEADER_SET] = "set", [HEADER_ADD] = "add", [HEADER_REMOVE] = "remove"};
-	if (count == 0)
-		return;
-	tree_open(tree, word);
-	for (size_t i = 0; i < count; i++) {
-		tree_open(tree, actions[items[i].action]);
-		tree_add(tree, items[i].name);
-		add_pieces(tree, NULL, items[i].value.items, items[i].value.count);
-		tree_close(tree);
-	}
-	tree_close(tree);
-}
-
 static void add_policy(struct tree_text *tree, const struct policy *policy)
 {
 	add_number(tree, "body_max_bytes", policy->body_max_bytes);
@@ -257,10 +208,10 @@ static void add_policy(struct tree_text *tree, const struct policy *policy)
 		add_hsts(tree, policy->hsts);
 	add_guards(tree, policy);
 	if (policy->rewrite.count != 0)
-		add_pieces(tree, "rewrite", policy->rewrite.items, policy->rewrite.count);
-	add_changes(tree, "request_headers", policy->request_headers.items,
+		piece_text_add(tree, "rewrite", policy->rewrite.items, policy->rewrite.count);
+	piece_text_add_changes(tree, "request_headers", policy->request_headers.items,
 		policy->request_headers.count);
-	add_changes(tree, "response_headers", policy->response_headers.items,
+	piece_text_add_changes(tree, "response_headers", policy->response_headers.items,
 		policy->response_headers.count);
 	if (policy->timeouts == NULL)
 		return;
@@ -276,10 +227,14 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 {
 	struct buf text;
 	struct tree_text tree;
-	(void)ctx;
 	start(&tree, &text);
 	tree_open(&tree, NULL);
 	add_policy(&tree, policy);
+	asking_text_add_policy(&tree, policy);
+	if (!backend_text_add_policy(&tree, policy, ctx))
+		*ret_problem = STR("nginx can ask another endpoint at an answer of 403, 404, 429, "
+				   "500, 502, 503 "
+				   "or 504 only; other statuses are left out");
 	tree_close(&tree);
 	if (tree.is_full)
 		*ret_problem =
@@ -291,7 +246,23 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	return !tree.is_full;
 }
 
-const struct route_writer rule_text_writer = {NULL, write_route, write_policy};
+static const char *write_client(
+	void *ctx, struct str key, const struct client_tls *client, struct row_draft *draft)
+{
+	struct buf text;
+	struct tree_text tree;
+	(void)ctx;
+	start(&tree, &text);
+	asking_text_client(&tree, client);
+	if (!tree.is_full)
+		row_draft_add(draft, ROW_WHOLE,
+			arena_printf(draft->arena, "client:%.*s", STR_FMT(key)),
+			arena_str(draft->arena, buf_str(&text)));
+	buf_fini(&text);
+	return tree.is_full ? "the authorities of its clients' certificates are too long" : NULL;
+}
+
+const struct route_writer rule_text_writer = {NULL, write_route, write_policy, write_client};
 
 /* ---- users ---- */
 

@@ -17,7 +17,7 @@ enum {
 	USERS_TEXT_LEN_MAX = 2 * 1024 * 1024,
 };
 
-/* What struct route_writer asks for; it needs no context. */
+/* What struct route_writer asks for. Its context, which may be NULL, is a struct ways that gets those of all policies. */
 extern const struct route_writer rule_text_writer;
 
 /* False: they do not fit. */

@@ -3,6 +3,8 @@
 
 #include "common/xalloc.h"
 
+#include <string.h>
+
 struct wanted {
 	struct wanted_parts parts;
 	struct arena arena;
@@ -52,7 +54,9 @@ static bool is_passed(struct wanted *wanted, const struct object *object, struct
 bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 {
 	struct arena arena;
-	bool is_changed = commit->is_snapshot;
+	const struct ways *ways = wanted->parts.ways;
+	bool is_changed = commit->is_snapshot ||
+			  (ways != NULL && memcmp(ways, &wanted->conf.ways, sizeof(*ways)) != 0);
 	arena_init(&arena);
 	for (size_t i = 0; i < commit->change_count && !is_changed; i++) {
 		const struct object *object = commit->changes[i].object;
@@ -272,6 +276,8 @@ const struct conf *wanted_collect(struct wanted *wanted, const struct ports_prox
 	struct state *state = wanted->parts.state;
 	arena_reset(&wanted->arena);
 	*conf = (struct conf){.options = wanted->parts.options, .ports = &wanted->ports};
+	if (wanted->parts.ways != NULL)
+		conf->ways = *wanted->parts.ways;
 	ports_collect(state, wanted->parts.routes, wanted->parts.publish, wanted->parts.notices,
 		wanted->kept, &wanted->arena, &wanted->ports);
 	if (nginx != NULL)

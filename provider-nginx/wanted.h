@@ -22,6 +22,7 @@ struct wanted_parts {
 	const struct publish *publish;
 	struct objects *objects;
 	const struct conf_options *options;
+	const struct ways *ways; /* those of all policies; NULL: there are none */
 };
 
 struct wanted *wanted_new(const struct wanted_parts *parts);

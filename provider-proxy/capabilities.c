@@ -24,7 +24,10 @@ struct capabilities *nginx_capabilities(void)
 		STR("redirect"), STR("fixed-answer"), STR("body-limit"), STR("cors"),
 		STR("https-redirect"), STR("hsts"), STR("rate-limit"), STR("source-access"),
 		STR("basic-auth"), STR("rewrite"), STR("request-headers"), STR("response-headers"),
-		STR("timeouts")};
+		STR("timeouts"), STR("client-tls"), STR("external-auth"), STR("mirror"),
+		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
+		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
+		STR("hash-balance")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 

@@ -4,6 +4,7 @@
 #include "common/must.h"
 #include "proto/message.h"
 #include "provider-common/plain_rule.h"
+#include "provider-proxy/asking_checks.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/paths.h"
 #include "provider-proxy/policy_checks.h"
@@ -71,8 +72,10 @@ struct making {
 	struct host_job *job;
 	struct name name; /* of the host on listeners of its kind */
 	bool has_regex;
-	bool is_direct; /* the row of the host may lead there */
-	bool is_only;   /* there is one row, for all requests of the host */
+	bool is_direct;             /* the row of the host may lead there */
+	bool is_only;               /* there is one row, for all requests of the host */
+	struct str client;          /* the key of what it wants of its clients' certificates */
+	const char *client_problem; /* why that cannot be had */
 };
 
 static const struct path_rule *rule_of(const struct making *making, const struct path_entry *entry)
@@ -92,12 +95,15 @@ static void fill_rule(
 {
 	const struct path_rule *rule = rule_of(making, entry);
 	const char *problem = rule_problem(rule);
+	if (problem == NULL)
+		problem = making->client_problem;
 	*ret_rule = (struct route_rule){
 		.rule = rule,
 		.path = entry->path,
 		.is_exact = entry->is_exact,
 		.has_to_match = making->has_regex,
 		.is_closed = problem != NULL,
+		.client = making->client,
 	};
 	if (!str_is_empty(rule->pool))
 		ret_rule->pool = name_of(NAME_POOL, rule->pool);
@@ -114,9 +120,12 @@ static struct name name_route(struct making *making, const struct path_row *row)
 	struct virtual_host value = {.match = HOST_ANY, .decoded = making->job->value->decoded};
 	struct schema_error error;
 	struct buf *text = making->job->text;
+	static struct client_tls any_client;
 	value.key = (struct lb_key){.kind = LB_VIRTUAL_HOST, .id = making->job->value->key.id};
 	value.load_balancer = name_str(&making->name);
 	value.passthrough = row->cut != NULL;
+	if (making->client.len != 0)
+		value.client_tls = &any_client;
 	value.rules.count = row->count;
 	value.rules.items = arena_calloc(arena, row->count + 1, sizeof(struct path_rule));
 	for (size_t i = 0; i < row->count; i++) {
@@ -166,7 +175,7 @@ static struct str write_route(struct making *making, const struct path_row *row)
 static struct str lead(struct making *making, const struct path_row *row)
 {
 	const struct path_rule *first = rule_of(making, row->rules[0]);
-	if (!rule_is_plain(first) || making->has_regex)
+	if (!rule_is_plain(first) || making->has_regex || making->client.len != 0)
 		return write_route(making, row);
 	struct name pool = name_of(NAME_POOL, first->pool);
 	return arena_str(making->job->arena, name_str(&pool));
@@ -250,6 +259,26 @@ static struct name name_in_keys(const struct host_job *job, struct name name)
 	return name;
 }
 
+/* Whoever looks up a path then finds a route, which says that certificates are wanted. */
+static void add_client(struct making *making)
+{
+	struct host_job *job = making->job;
+	const struct client_tls *client = job->value->client_tls;
+	const struct route_writer *writer = job->writer;
+	struct name balancer = name_of(NAME_LOAD_BALANCER, job->value->load_balancer);
+	if (client == NULL)
+		return;
+	making->client = arena_printf(job->arena, "%s:%.*s", balancer.text,
+		STR_FMT(str_is_empty(job->value->host) ? STR("*") : job->value->host));
+	making->client_problem = client_tls_problem(client);
+	if (making->client_problem == NULL)
+		making->client_problem =
+			writer != NULL && writer->write_client != NULL
+				? writer->write_client(
+					  writer->ctx, making->client, client, &job->draft)
+				: "this proxy cannot check certificates of clients";
+}
+
 void host_rows_collect(struct host_job *job)
 {
 	struct arena *arena = job->arena;
@@ -262,6 +291,7 @@ void host_rows_collect(struct host_job *job)
 		.has_regex = any_regex(job->value),
 		.is_direct = is_direct};
 	job->target = job->name;
+	add_client(&making);
 	add_rules(&making, entries, count, false);
 	if (!has_plain)
 		return;

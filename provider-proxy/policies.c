@@ -2,6 +2,8 @@
 #include "provider-proxy/policies.h"
 
 #include "common/xalloc.h"
+#include "provider-proxy/asking_checks.h"
+#include "provider-proxy/backend_checks.h"
 #include "provider-proxy/policy_checks.h"
 
 #include <stdlib.h>
@@ -39,6 +41,16 @@ static void tell(struct policies *policies, struct object *object, const struct 
 		arena_printf(arena, "traffic rules: %.*s", STR_FMT(problem)));
 }
 
+static bool settle(struct policy *policy, struct arena *arena, struct str *ret_problem)
+{
+	bool is_usable = policy_settle(policy, arena, ret_problem);
+	is_usable = asking_settle_policy(policy, arena, ret_problem) && is_usable;
+	const char *left_out = backend_settle_policy(policy, arena);
+	if (left_out != NULL && ret_problem->p == NULL)
+		*ret_problem = arena_printf(arena, "%s cannot be used, and is left out", left_out);
+	return is_usable;
+}
+
 void policies_on_change(struct policies *policies, struct state *state, struct object *object,
 	bool is_removed, struct arena *arena)
 {
@@ -50,7 +62,7 @@ void policies_on_change(struct policies *policies, struct state *state, struct o
 		struct str problem = STR_NONE;
 		struct str other = STR_NONE;
 		state_decode(state, object, arena, &policy);
-		bool is_usable = policy_settle(&policy, arena, &problem) &&
+		bool is_usable = settle(&policy, arena, &problem) &&
 				 policies->writer->write_policy(policies->writer->ctx, &item->name,
 					 &policy, &draft, &other);
 		tell(policies, object, &policy, is_usable || other.p == NULL ? problem : other,

@@ -104,7 +104,7 @@ static bool check_piece(const struct piece *piece)
 	}
 }
 
-static bool check_pieces(const struct piece *pieces, size_t count)
+bool check_pieces(const struct piece *pieces, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!check_piece(&pieces[i]))

@@ -20,6 +20,8 @@ bool check_token(struct str name);
 bool check_text(struct str text);
 /* Host in lower case, `*.` before it at most, behind `SCHEME://` and before a port; or `null`. */
 bool check_origin(struct str origin);
+/* Whether texts and names in them are good. */
+bool check_pieces(const struct piece *pieces, size_t count);
 /* A name that requests or answers may get or lose: not one by which messages and connections are told apart. */
 bool check_changeable_header(struct str name);
 

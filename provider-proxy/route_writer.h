@@ -26,6 +26,8 @@ struct route_rule {
 	bool is_closed;    /* answered with 503, whatever else it says */
 	struct name pool;  /* of rule->pool; empty: none */
 	struct name policy; /* likewise */
+	struct str
+		client; /* the host wants certificates of clients: what write_client() was given; empty: it does not */
 };
 
 /* What becomes of requests for one path of a host: the first rule that matches, and without one the load balancer's default pool. */
@@ -44,4 +46,8 @@ struct route_writer {
 	 * done, *ret_problem says so, and its rules have to be closed: it has added no rows, or such that close. */
 	bool (*write_policy)(void *ctx, const struct name *name, const struct policy *policy,
 		struct row_draft *draft, struct str *ret_problem);
+	/* Adds the rows of what a host wants of its clients' certificates. `key` is the name of the load balancer, a colon and the host, which is `*` for any. NULL, or
+	 * why it cannot be: then the rules of the host are closed. May be NULL itself: it never can. */
+	const char *(*write_client)(void *ctx, struct str key, const struct client_tls *client,
+		struct row_draft *draft);
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py TOOL: every row of tests/cases/traffic.json, asked of proto/decision.h, whose answers must be those that proxies must give."""
+"""table.py TOOL: every row of tests/cases/traffic*.json, asked of proto/decision.h, whose answers must be those that proxies must give."""
 from __future__ import annotations
 
 import pathlib
@@ -69,9 +69,12 @@ def check_row(row: dict[str, Any], request: dict[str, Any], decision: dict[str, 
 
 
 def main() -> int:
-    bad = 0
+    bad = count = 0
     for world in sorted({table.world_of(name) for name in table.TOPICS}):
+        if not table.is_decided(world):
+            continue
         rows = [row for row in table.rows() if table.world_of(row["topic"]) == world]
+        count += len(rows)
         requests = [oracle.request_of(row["request"], PORTS) for row in rows]
         for row, request, decision in zip(rows, requests, oracle.decide(sys.argv[1], objects_of(world), requests), strict=True):
             try:
@@ -79,7 +82,7 @@ def main() -> int:
             except (AssertionError, KeyError) as problem:
                 print(f"{table.title(row)}: {problem!r}\n    {decision}")
                 bad += 1
-    print(f"{len(table.rows())} rows, {bad} wrong")
+    print(f"{count} rows, {bad} wrong")
     return 1 if bad else 0
 
 

@@ -31,7 +31,7 @@ DIRECTIVES = {
     "client_header_timeout", "large_client_header_buffers", "keepalive", "keepalive_timeout",
     "keepalive_requests", "uninitialized_variable_warn", "server_names_hash_bucket_size", "ssl_protocols", "ssl_prefer_server_ciphers", "ssl_session_cache",
     "ssl_session_timeout", "ssl_buffer_size", "ssl_certificate", "ssl_certificate_key", "ssl_preread", "set_real_ip_from",
-    "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size", "thread_pool",
+    "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size", "thread_pool", "limit_rate_after",
 }
 
 
@@ -60,6 +60,9 @@ def hostile_objects(proxy: Nginx, number: int, text: str) -> list[dict]:
     name = f"n{number}"
     check = {"service": text[:253], "type": "http", "path": text}
     sticky = {"name": text[:253], "cookie": text[:253], "domain": text[:255], "mode": "insert"}
+    told = {"cookie": "sid", "mode": "insert", "affinity": {"path": text, "secure": "tls"}}
+    texts = [{"from": text, "to": "/"}, {"from": "/", "to": text}]
+    pieces = [{"text": text}, *({"value": value, "text": text[:253]} for value in ("header", "cookie", "argument"))]
     service = {"namespace": text[:60], "name": text[:250], "uid": text[:120]}
     pair = self_signed("s.internal")
     tls = {"verify": "ca", "ca": pair.pem + text.encode(), "server_name": "s.internal", "client_chain": text.encode() + b"\n" + pair.pem,
@@ -69,10 +72,13 @@ def hostile_objects(proxy: Nginx, number: int, text: str) -> list[dict]:
     return [
         {**pool(f"{name}{text}"[:1000]), "service": service, "port_name": text[:253], "external_name": text[:255], "stickiness": sticky,
          "health_check": check, "endpoints": [{"ip": text[:64], "port": port, "active": True, "node": text[:253], "zone": text[:253]}]},
+        {**pool(f"{name}-hash{text}"[:1000]), "hash": pieces, "stickiness": told, "endpoints": secure["endpoints"]},
+        {"kind": "policy", "id": f"{name}-policy{text}"[:1000], "ingress": text[:300], "location_changes": texts, "cookie_domains": texts, "cookie_paths": texts,
+         "retries": {"on_error": True, "statuses": [{"status": 503}]}, "bandwidth": {"bytes_per_s": 10**9}},
         {**pool(f"{name}-ca{text}"[:1000]), **secure, "tls": tls},
         {**pool(f"{name}-name{text}"[:1000]), **secure, "tls": {**tls, "server_name": text[:253]}},
         {**pool(f"{name}-key{text}"[:1000]), **secure, "tls": {**tls, "client_key": text.encode()}},
-        {**host(f"{name}.test", rule, ("/good", "good"))},
+        {**host(f"{name}.test", rule, {"path": "/good", "match": "prefix", "pool": "good", "policy": f"{name}-policy{text}"[:1000]})},
         {**host(text[:255], ("/", "good")), "id": f"{name}-host{text}"[:1000], "match": "exact"},
         {**passthrough(text[:255], "tls"), "id": f"{name}-pass{text}"[:1000]},
         {**certificate(f"{name}{text}"[:240], self_signed(f"{name}.test"), text[:1000], f"{name}.test")},

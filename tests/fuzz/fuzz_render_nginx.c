@@ -8,6 +8,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-proxy/policy_checks.h"
 #include "provider-nginx/feed_order.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/rule_text.h"
@@ -256,6 +257,8 @@ static struct str pool_word(const struct world *world, struct str kind, size_t i
 		return STR("<domain>");
 	if (str_eq_c(kind, "tls") && i == 2 && check_host(word) && world_has_text(world, word))
 		return STR("<host>");
+	if (str_eq_c(kind, "service") && i == 1 && check_token(word))
+		return STR("<service>");
 	if (str_eq_c(kind, "check") && i == 7 && check_path(word) && world_has_text(world, word))
 		return STR("<path>");
 	if (str_eq_c(kind, "e") && i == 2 && is_digest(word))

@@ -2,7 +2,7 @@
 """Small servers that play the pods: each on an address of its own, answering with its name and exactly what it got.
 
 The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
-Words in the query ask for more: `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
+Words in the query ask for more: `status=N` another status than 200, `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
 the connection after the answer. A header `X-Say: NAME: VALUE` puts that header into the answer. `/healthz` answers 503 while
 `is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
 """
@@ -145,6 +145,7 @@ class Backend(Pod):
                            "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
         self.last_answer = text
         words = query_words(target)
+        status = next((f"{word[7:]} Said" for word in words if word.startswith("status=")), status)
         head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Backend: {self.name}\r\n"
         head += "".join(f"{value}\r\n" for name, value in headers if name.lower() == "x-say")
         if "hold" in words:

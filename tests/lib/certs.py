@@ -42,21 +42,32 @@ def weak_keys() -> dict[str, Any]:
 class Authority:
     """A CA; `pem` is its certificate. As with real ones, key identifiers tell what it has signed."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, above: Authority | None = None):
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         now = datetime.datetime.utcnow()
-        certificate = (x509.CertificateBuilder().subject_name(self._name).issuer_name(self._name).public_key(self._key.public_key())
+        above = above or self
+        certificate = (x509.CertificateBuilder().subject_name(self._name).issuer_name(above._name).public_key(self._key.public_key())
                        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
                        .not_valid_after(now + datetime.timedelta(days=30))
                        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
                        .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), False)
-                       .sign(self._key, hashes.SHA256()))
+                       .sign(above._key, hashes.SHA256()))
         self.pem = certificate.public_bytes(serialization.Encoding.PEM)
 
     def sign(self, *names: str, days: int = 30) -> Pair:
         """A fresh certificate of this CA for the DNS names and addresses."""
         return _make(names, days, (self._name, self._key))
+
+    def revoke(self, *pairs: Pair) -> bytes:
+        """A list of these certificates, in PEM."""
+        now = datetime.datetime.utcnow()
+        builder = x509.CertificateRevocationListBuilder().issuer_name(self._name).last_update(now - datetime.timedelta(days=1))
+        builder = builder.next_update(now + datetime.timedelta(days=30))
+        for pair in pairs:
+            number = x509.load_pem_x509_certificate(pair.pem).serial_number
+            builder = builder.add_revoked_certificate(x509.RevokedCertificateBuilder().serial_number(number).revocation_date(now).build())
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def _make(names: tuple[str, ...], days: int, issuer: tuple | None, key: Any = None) -> Pair:

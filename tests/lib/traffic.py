@@ -15,7 +15,7 @@ from .raw_http import client_context, dial, read_answer
 
 
 def request(address: str, port: int, host: str, path: str = "/", tls: bool = False, sni: str | None = None,
-            method: str = "GET", headers: dict[str, str] | None = None, timeout: float = 20.0) -> Answer:
+            method: str = "GET", headers: dict[str, str] | None = None, timeout: float = 20.0, body: bytes | None = None) -> Answer:
     """One request on a connection of its own. With `tls` any certificate is taken, and handed out in DER."""
     connection = http.client.HTTPConnection(address, port, timeout=timeout)
     with contextlib.closing(connection):
@@ -24,7 +24,7 @@ def request(address: str, port: int, host: str, path: str = "/", tls: bool = Fal
         if tls:
             connection.sock = client_context().wrap_socket(connection.sock, server_hostname=sni or host)
             certificate = connection.sock.getpeercert(binary_form=True)
-        connection.request(method, path, headers={"Host": host, **(headers or {})})
+        connection.request(method, path, body=body, headers={"Host": host, **(headers or {})})
         answer = read(connection.getresponse())
         answer.certificate = certificate
         return answer

@@ -14,6 +14,7 @@ from .certs import self_signed
 from .local_proxy import certificate
 from .proxies import proxy_class
 from .raw_http import exchange
+from .wait import wait_for
 from . import traffic_table as table
 
 CLIENT = "127.0.0.9"
@@ -122,6 +123,8 @@ def check_answer(wanted: dict[str, Any], answer: Answer, seen_by: Callable[[str]
         assert answer.body == meant(wanted["body"], words).encode("latin-1")
     if "pool" in wanted:
         check_seen(wanted, seen_by(wanted["pool"]), words)
+    for pool, question in wanted.get("asks", {}).items():
+        check_seen(question, seen_by(pool), words)
 
 
 def check_counts(wanted: dict[str, Any], answers: list[Answer]) -> None:
@@ -156,7 +159,12 @@ def run(row: dict[str, Any], name: str, world: World) -> None:
     wanted = wanted_of(row, name)
     statuses = wanted.get("status", 200)
     may_close = isinstance(statuses, list) and 0 in statuses
+    before = {pool: world.pods[pool].count for pool in world.pods}
     answers = [attempt(address, port, request, words, may_close) for _ in range(row.get("n", 1))]
+    for pool in wanted.get("asks", {}):
+        wait_for(lambda: world.pods[pool].count > before[pool], f"{pool} to be asked")  # noqa: B023
+    for pool in wanted.get("unasked", []):
+        assert world.pods[pool].count == before[pool], f"{pool} was asked"
     if "counts" in wanted:
         check_counts(wanted, answers)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of what is done with requests (tests/cases/traffic.json): its objects, which words of `policies` they need, its rows."""
+"""The table of what is done with requests (tests/cases/traffic*.json): its objects, which words of `policies` they need, its rows."""
 from __future__ import annotations
 
 import json
@@ -24,8 +24,17 @@ def expand_all(value: Any) -> Any:
     return expand(value) if isinstance(value, str) else value
 
 
-CASES = expand_all(json.loads((pathlib.Path(__file__).resolve().parents[1] / "cases/traffic.json").read_text()))
-TOPICS: dict[str, dict[str, Any]] = CASES["topics"]
+def _topics() -> dict[str, dict[str, Any]]:
+    """Those of all files."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in sorted((pathlib.Path(__file__).resolve().parents[1] / "cases").glob("traffic*.json")):
+        topics = expand_all(json.loads(file.read_text()))["topics"]
+        assert not found.keys() & topics.keys(), file
+        found |= topics
+    return found
+
+
+TOPICS = _topics()
 TOGETHER = "together"  # the world of all topics that do not want one for themselves
 NO_BACKEND = {"EMPTY", "MISSING", ""}
 
@@ -33,7 +42,8 @@ NO_BACKEND = {"EMPTY", "MISSING", ""}
 RULE_WORDS = {"regex": "regex", "conditions": "conditions", "pools": "weights", "redirect": "redirect", "answer": "fixed-answer"}
 POLICY_WORDS = {"body_max_bytes": "body-limit", "cors": "cors", "https_redirect": "https-redirect", "hsts": "hsts", "rate_limits": "rate-limit",
                 "source_access": "source-access", "basic_auth": "basic-auth", "rewrite": "rewrite", "request_headers": "request-headers",
-                "response_headers": "response-headers", "timeouts": "timeouts"}
+                "response_headers": "response-headers", "timeouts": "timeouts", "external_auth": "external-auth", "mirrors": "mirror",
+                "error_pages": "error-pages", "fallback_pool": "fallback-pool"}
 WORDS = {"decoded-paths", *RULE_WORDS.values(), *POLICY_WORDS.values()}
 
 
@@ -44,6 +54,11 @@ def world_of(topic: str) -> str:
 def rows() -> list[dict[str, Any]]:
     """All rows, each with its topic."""
     return [{**row, "topic": name} for name, topic in TOPICS.items() for row in topic["rows"]]
+
+
+def is_decided(world: str) -> bool:
+    """Whether proto/decision.h knows all that its topics are about."""
+    return not any(topic.get("undecided") for name, topic in TOPICS.items() if world_of(name) == world)
 
 
 def title(row: dict[str, Any]) -> str:
@@ -105,9 +120,17 @@ def users(world: str, claimed: set[str]) -> list[Object]:
             for name, item in topic.get("users", {}).items()]
 
 
+def pools_of_policy(policy: Object) -> set[str]:
+    """Those that are asked or told beside the rule's."""
+    others = [policy.get("external_auth", {}), policy.get("error_pages", {}), *policy.get("mirrors", [])]
+    return {policy.get("fallback_pool", ""), *(item.get("pool", "") for item in others)}
+
+
 def pools_of(world: str) -> set[str]:
     """The pools of a world that have a backend each."""
     names = {TOPICS[key].get("default_pool", "") for key in TOPICS if world_of(key) == world}
+    for item in policies(world, WORDS):
+        names |= pools_of_policy(item)
     for item in hosts(world, WORDS):
         for rule in item["rules"]:
             names |= {rule.get("pool", ""), *(choice["pool"] for choice in rule.get("pools", []))}

@@ -88,11 +88,19 @@ local function add_cors(asked, cors)
 	end
 end
 
+-- Statuses with which cookies of whoever let the request in go to the client.
+local GOOD = { [200] = true, [201] = true, [204] = true, [206] = true, [301] = true, [302] = true, [303] = true, [304] = true, [307] = true, [308] = true }
+
 -- In the header filter, or before an answer of ours.
 function _M.add_headers(asked)
 	local policy = asked.policy
 	if not policy then
 		return
+	end
+	if asked.cookies and (asked.cookies_always or GOOD[ngx.status]) then
+		for _, cookie in ipairs(asked.cookies) do
+			add("Set-Cookie", cookie)
+		end
 	end
 	if policy.response_headers then
 		change_headers(asked, policy.response_headers)

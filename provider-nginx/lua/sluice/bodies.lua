@@ -1,34 +1,65 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Bodies whose length nobody has told, of requests that may have so many bytes. nginx has no limit of them that varies, but those of locations (nginx.conf.tmpl): such a
--- body is read as a whole in the one with the next greater limit, which bounds what is read, and then it is known how long it is.
-local _M = {}
+-- Bodies that are read as a whole before a backend is asked: those that a policy wants to be, and those whose length nobody has told, of requests that may have so many bytes.
+-- nginx has no limit of them that varies, but those of locations (nginx.conf.tmpl): such a body is read in the one with the next greater limit, which bounds what is
+-- read, and then it is known how long it is.
+local _M = { TOO_LONG = 413, TOO_MANY = 503 }
 
 local MB = 1024 * 1024
 local CLASSES = { { MB, "@body_1m" }, { 16 * MB, "@body_16m" }, { 256 * MB, "@body_256m" }, { 4096 * MB, "@body_4g" } }
-local LAST = "@body_64g"
+local LAST, LAST_MAX = "@body_64g", 65536 * MB
+local KEPT_MAX = 4096 * MB -- of all that a worker has at a time; one alone may be longer
+local UNKNOWN_MAX = 256 * MB -- of a body whose length nobody has told, and that nothing bounds
+local kept = 0
+
+local function class_of(max)
+	for _, class in ipairs(CLASSES) do
+		if max <= class[1] then
+			return class[2], class[1]
+		end
+	end
+	return LAST, LAST_MAX
+end
 
 -- The location by which the request has to go first; nil: none.
 function _M.location_of(asked)
-	local max = asked.policy and asked.policy.body_max_bytes
-	if not max then
+	local policy = asked.policy
+	local is_whole = policy and policy.buffering and policy.buffering.request
+	local max = policy and policy.body_max_bytes
+	if not max and not is_whole then
 		return nil
 	end
 	local var = ngx.var
-	if var.http_content_length or (not var.http_transfer_encoding and var.server_protocol ~= "HTTP/2.0") then
+	local length = tonumber(var.http_content_length)
+	if length then
+		asked.body_room = length
+		return is_whole and length > 0 and class_of(length) or nil
+	end
+	if not var.http_transfer_encoding and var.server_protocol ~= "HTTP/2.0" then
 		return nil
 	end
-	for _, class in ipairs(CLASSES) do
-		if max <= class[1] then
-			return class[2]
-		end
-	end
-	return LAST
+	local location
+	location, asked.body_room = class_of(max or UNKNOWN_MAX)
+	return location
 end
 
--- In such a location: whether the body is not too long.
+-- In such a location. nil: it is there; otherwise why not, as a status.
 function _M.read(asked)
+	local room = asked.body_room
+	if kept > 0 and kept + room > KEPT_MAX then
+		return _M.TOO_MANY
+	end
+	kept, asked.body_kept = kept + room, room
 	ngx.req.read_body()
-	return (tonumber(ngx.var.content_length) or 0) <= asked.policy.body_max_bytes
+	-- From now on it is known.
+	local length, max = tonumber(ngx.var.content_length) or 0, asked.policy.body_max_bytes
+	kept, asked.body_kept = kept - room + length, length
+	return max and length > max and _M.TOO_LONG or nil
+end
+
+function _M.release(asked)
+	if asked.body_kept then
+		kept, asked.body_kept = kept - asked.body_kept, nil
+	end
 end
 
 return _M

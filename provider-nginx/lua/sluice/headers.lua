@@ -88,6 +88,23 @@ function _M.has_plain_target()
 	return true
 end
 
+-- Whether nginx.conf.tmpl has a value of its own for the header, by its name in lower case.
+function _M.is_own(name)
+	return OWN[name] ~= nil
+end
+
+-- Whether it is ours to say.
+function _M.is_claim(name)
+	return OWN[name] or find(name, "x-forwarded-", 1, true) == 1
+end
+
+-- The value of Forwarded.
+function _M.forwarded(var, host)
+	local client = var.remote_addr
+	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
+	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
+end
+
 -- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.
 function _M.drop_claims()
 	local headers, problem = ngx.req.get_headers(HEADERS_MAX)
@@ -96,7 +113,7 @@ function _M.drop_claims()
 		return false
 	end
 	for name in pairs(headers) do
-		if find(name, "x-forwarded-", 1, true) == 1 or OWN[name] then
+		if _M.is_claim(name) then
 			count = count + 1
 			if count > CLAIMS_MAX then
 				return false

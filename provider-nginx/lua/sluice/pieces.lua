@@ -6,6 +6,15 @@ local _M = {}
 
 local find, sub, gsub, byte, format, lower, concat = string.find, string.sub, string.gsub, string.byte, string.format, string.lower, table.concat
 
+local function encode(c)
+	return format("%%%02X", byte(c))
+end
+
+-- All but unreserved characters encoded.
+function _M.escape(text)
+	return (gsub(text, "[^%w%-._~]", encode))
+end
+
 -- In a path a percent sign that was decoded is none that encodes anything.
 local function again(asked, value, is_path)
 	return value and is_path and asked.is_decoded and gsub(value, "%%", "%%25") or value
@@ -25,6 +34,11 @@ local takers = {
 	arguments = function() return asked_of.arguments end,
 	target = function() return asked_of.target end,
 	client = function() return function() return ngx.var.remote_addr end end,
+	target_escaped = function() return function(asked) return _M.escape(asked_of.target(asked)) end end,
+	request_id = function() return function(asked) return asked_of.header(asked, "x-request-id") or ngx.var.request_id end end,
+	service = function() return function(asked) return asked.chosen and asked.chosen.service end end,
+	service_port = function() return function(asked) return asked.chosen and asked.chosen.service_port end end,
+	status = function() return function(asked) return asked.error_status and tostring(asked.error_status) end end,
 	header = function(name) return function(asked) return asked_of.header(asked, name) end end,
 	cookie = function(name) return function(asked) return asked_of.cookie(asked, name) end end,
 	argument = function(name) return function(asked) return asked_of.argument(asked, name) end end,
@@ -66,14 +80,19 @@ function _M.new(list, from)
 	end
 end
 
-local function encode(c)
-	return format("%%%02X", byte(c))
-end
-
 -- As a path: with a slash in front, and bytes encoded that none can have.
 function _M.to_path(text)
 	local path = gsub(text, "[^%w%-._~!$&'()*+,;=:@/%%]", encode)
 	return byte(path) == 47 and path or "/" .. path
+end
+
+-- As a path that may have a query.
+function _M.to_target(text)
+	local at = find(text, "?", 1, true)
+	if not at then
+		return _M.to_path(text)
+	end
+	return _M.to_path(sub(text, 1, at - 1)) .. gsub(sub(text, at), "[^%w%-._~!$&'()*+,;=:@/?%%%[%]]", encode)
 end
 
 return _M

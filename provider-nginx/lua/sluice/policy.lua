@@ -1,9 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Policies (PROTOCOL.md, section 5.3) as their rows have them (rule_text.c): parsed once in each worker, and kept until they change.
+local errors = require("sluice.errors")
+local external = require("sluice.external")
 local kept = require("sluice.kept")
+local mirrors = require("sluice.mirrors")
 local networks = require("sluice.networks")
 local pieces = require("sluice.pieces")
+local rewrites = require("sluice.rewrites")
 local tree = require("sluice.tree")
+local ways = require("sluice.ways")
 
 local _M = {}
 
@@ -91,9 +96,43 @@ local function timeouts_of(list)
 	return { connect = seconds(words, "connect"), send = seconds(words, "send"), read = seconds(words, "read") }
 end
 
+local function retries_of(list)
+	local words = behind_word(list)
+	local retries = {
+		on_error = words.on_error ~= nil, on_timeout = words.on_timeout ~= nil, on_invalid = words.on_invalid ~= nil, unsafe = words.unsafe ~= nil,
+		tries = tonumber(first(words, "tries")), timeout = seconds(words, "timeout"), statuses = tonumber(first(words, "statuses")),
+	}
+	retries.is_any = retries.on_error or retries.on_timeout or retries.on_invalid or (retries.statuses or 0) ~= 0
+	return retries
+end
+
+local function buffering_of(list)
+	local words = behind_word(list)
+	return { request = words.request ~= nil, response = words.response ~= nil }
+end
+
+-- For what is parsed elsewhere.
+local parts = { changes = changes_of, text = function(list) return list and pieces.new(list, 2) end }
+
+local function external_of(list)
+	return external.parse(behind_word(list), parts)
+end
+
+local function mirrors_of(list)
+	local found = {}
+	for i = 2, #list do
+		found[i - 1] = mirrors.parse(tree.by_word(list[i]), parts)
+	end
+	return found
+end
+
 local makers = {
 	cors = cors_of, hsts = hsts_of, rate_limits = limits_of, source_access = access_of, basic_auth = auth_of, request_headers = changes_of,
-	response_headers = changes_of, timeouts = timeouts_of,
+	response_headers = changes_of, timeouts = timeouts_of, retries = retries_of, buffering = buffering_of, location_changes = rewrites.parse,
+	cookie_domains = rewrites.parse_domains, cookie_paths = rewrites.parse,
+	external_auth = external_of, mirrors = mirrors_of, error_pages = function(list) return errors.parse(behind_word(list), parts) end,
+	fallback_headers = changes_of, fallback_pool = function(list) return list[2] end,
+	bandwidth = function(list) return { rate = list[2], after = list[3] } end,
 	rewrite = function(list) return pieces.new(list, 2) end,
 	body_max_bytes = function(list) return tonumber(list[2]) end,
 	https_redirect = function(list) return tonumber(list[2]) end,
@@ -111,7 +150,16 @@ local function parse(text, name)
 	for word, make in pairs(makers) do
 		policy[word] = words[word] and make(words[word])
 	end
-	policy.needs_headers = do_use_headers(words.response_headers)
+	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth)
+	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
+	if policy.external_auth then
+		policy.external_auth.digest = ngx.md5_bin(text)
+	end
+	-- Whoever answers in place of an error gets the body, too.
+	if policy.error_pages then
+		policy.buffering = { request = true, response = policy.buffering and policy.buffering.response or false }
+	end
+	policy.needs_headers = policy.error_pages ~= nil or policy.mirrors ~= nil or do_use_headers(words.response_headers)
 	return policy
 end
 

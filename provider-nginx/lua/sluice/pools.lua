@@ -3,9 +3,13 @@
 --
 -- `pool:POOL` among the object rows (`O`) holds lines of words: `proto http|https|h2c|h2|tcp` (h2 with TLS), `tls TRUST SERVER-NAME CLIENT`
 -- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
+-- `affinity TREE` (what else the cookie is told), `subset COUNT` and `hash TREE` (pieces by which requests are told apart, in place of `algo`),
 -- `check ...` (health.lua), and for every endpoint `e a|d ID IP PORT`, a for active, d for one that only drains.
 local changes = require("sluice.changes")
+local pieces = require("sluice.pieces")
+local ring = require("sluice.ring")
 local store = require("sluice.store")
+local tree = require("sluice.tree")
 local lrucache = require("resty.lrucache")
 
 local _M = { trusts = {} } -- those that this nginx knows
@@ -36,6 +40,9 @@ local words = {
 			client = client ~= "-" and "Oclient:" .. pool.key .. ":" .. client or nil,
 		}
 	end,
+	service = function(pool, rest)
+		pool.service, pool.service_port = match(rest, "^(%S+) (%d+)$")
+	end,
 	sticky = function(pool, rest)
 		local name, flags, domain = match(rest, "^(%S+) (%S+) (%S+)$")
 		pool.sticky = {
@@ -45,6 +52,24 @@ local words = {
 			postonly = flags:find("p", 1, true) ~= nil,
 			domain = domain ~= "-" and domain or nil,
 		}
+	end,
+	affinity = function(pool, rest)
+		local words = tree.by_word(tree.parse(rest) or {})
+		local function first(word)
+			return words[word] and words[word][2]
+		end
+		pool.sticky.affinity = {
+			path = first("path") or "/", max_age = first("max_age"), expires = tonumber(first("expires")), same_site = first("same_site"),
+			same_site_known = words.same_site_known ~= nil, secure = first("secure") or "tls",
+		}
+		pool.sticky.stays = words.stays ~= nil
+	end,
+	subset = function(pool, rest) pool.subset = tonumber(rest) end,
+	hash = function(pool, rest)
+		local list = tree.parse(rest)
+		if list then
+			pool.hash, pool.algo, pool.uses_headers = pieces.new(list, 1), "hash", pieces.use_headers(list, 1)
+		end
 	end,
 	check = function(pool, rest)
 		pool.check = rest
@@ -100,7 +125,7 @@ local function parse(key, text, before)
 		pool.shard = shard
 	end
 	pool.upstream = string.format("%02x_%s", pool.shard, pool.proto)
-	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least"
+	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least" and not pool.hash
 	return pool
 end
 
@@ -240,11 +265,17 @@ function choosers.source(pool, tried, client)
 	return best
 end
 
+-- `client`: what the request is told apart by.
+function choosers.hash(pool, tried, client)
+	pool.ring = pool.ring or ring.new(pool.active)
+	return ring.pick(pool.ring, crc32(client), pool.subset or 1, function(peer) return badness(pool, peer, tried) end)
+end
+
 -- An endpoint for a new try, or nil. `tried` is a set of ids, `wanted` the id that the client's cookie names; both may be nil.
 function _M.pick(pool, client, tried, wanted)
 	if wanted then
 		local peer = pool.by_id[wanted]
-		if peer and badness(pool, peer, tried) == 0 then
+		if peer and (pool.sticky.stays or badness(pool, peer, tried) == 0) then
 			return peer
 		end
 	end

@@ -6,12 +6,15 @@
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
+local errors = require("sluice.errors")
 local headers = require("sluice.headers")
+local question = require("sluice.question")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
 local traffic = require("sluice.traffic")
 local uri = require("sluice.uri")
+local ways = require("sluice.ways")
 local balancer = require("ngx.balancer")
 local process = require("ngx.process")
 local ffi = require("ffi")
@@ -25,8 +28,9 @@ local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, po
 local is_route = route.is_route
 local look, has_plain_target = headers.look, headers.has_plain_target
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
-local TRIES_MAX = 3
+local BUSY = -3 -- with which nginx asks no other endpoint and answers with 502
 local LOOKUPS_MAX = 3
+local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
 local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 
@@ -34,6 +38,9 @@ local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
 local decided_for, decided_pool, decided_peer = 0, nil, nil
 -- The pool of a request that is being handed to another location, which it enters at once.
 local handed_for, handed_pool, handed_asked = 0, nil, nil
+
+-- What ngx.ctx was in the location of a protocol, of those that have not ended: where nginx's own errors go to it is not known any more.
+local under_way = {}
 
 local function request_id()
 	return tonumber(cast(uintptr, get_request()))
@@ -44,12 +51,6 @@ local function finish(status, text)
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.print(text)
 	return ngx.exit(status)
-end
-
-local function forwarded(var, host)
-	local client = var.remote_addr
-	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
 end
 
 local function prepare_upgrade(var)
@@ -71,7 +72,7 @@ local function prepare_pool(ctx, pool)
 		return finish(503, "no endpoints\n")
 	end
 	ctx.pool = pool
-	ctx.client = ngx.var.remote_addr
+	ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
 	if pool.sticky then
 		ctx.wanted = sticky.read(pool.sticky)
 	end
@@ -151,12 +152,22 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
+-- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
+local function ask_error_pool(asked, status, is_backend)
+	local pool = errors.pool_of(asked, status, is_backend)
+	local location = pool and location_of(ngx.var, pool)
+	if location then
+		errors.prepare(asked, pool, status, traffic.change_request)
+		return hand_over(location_of(ngx.var, pool), pool, asked)
+	end
+end
+
 -- What only we may say of the client takes the place of what it says itself. False: it says more than anybody needs.
 local function prepare_headers(var, name, header, has_claims)
 	if has_claims and not headers.drop_claims() then
 		return false
 	end
-	var.sluice_forwarded = forwarded(var, header)
+	var.sluice_forwarded = headers.forwarded(var, header)
 	var.sluice_server_name = name
 	prepare_upgrade(var)
 	return true
@@ -191,7 +202,15 @@ local function follow_rules(asked, key, has_claims)
 	if not is_there and not pool then
 		return finish(404, "no route\n")
 	end
+	asked.chosen, asked.on_error = pool, ask_error_pool
+	local fallback = asked.policy and asked.policy.fallback_pool
+	if fallback and not (pool and #pool.active > 0) then
+		pool, asked.is_fallback = pools.get(fallback) or pool, true
+	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
+	if pool and pool.uses_headers then
+		asked_of.headers(asked)
+	end
 	local function on_ready()
 		if not prepare_headers(var, asked.name, asked.header, has_claims) then
 			traffic.release(asked)
@@ -205,9 +224,27 @@ local function follow_rules(asked, key, has_claims)
 	else
 		on_ready()
 	end
+	-- Preparing headers has named the server as clients call it.
+	location = location_of(var, pool) or location
 	local bound = bodies.location_of(asked)
-	asked.location = location
-	return hand_over(bound or location, pool, asked)
+	if bound then
+		return hand_over(bound, pool, asked)
+	end
+	return hand_over(ways.location_of(asked, location), pool, asked)
+end
+
+-- Access phase of the server that questions (question.lua) go to.
+function _M.access_question()
+	local var = ngx.var
+	local pool, header, path = question.receive()
+	local name = normal_name(split_host(header) or "")
+	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
+	asked.is_question, var.sluice_server_name = true, name
+	local location = pool and #pool.active > 0 and location_of(var, pool)
+	if not location then
+		return finish(503, "no endpoints\n")
+	end
+	return hand_over(location, pool, asked)
 end
 
 -- Every request that is not known to be simple.
@@ -230,6 +267,10 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 	if is_route(key) then
 		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
 	end
+	local asked = pool and pool.hash and asked_of.new(view, port, header, name, path, matched)
+	if asked and pool.uses_headers then
+		asked_of.headers(asked)
+	end
 	if not prepare_headers(var, name, header, has_claims) then
 		return finish(400, "bad request\n")
 	end
@@ -237,7 +278,7 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 	if not location then
 		return finish(503, "no endpoints\n")
 	end
-	return hand_over(location, pool, nil)
+	return hand_over(location, pool, asked)
 end
 
 -- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.
@@ -291,10 +332,13 @@ function _M.access_named()
 	ctx.asked = pool and handed_asked
 	handed_for, handed_pool, handed_asked = 0, nil, nil
 	ctx.is_long = ngx.var.sluice_upgrade ~= ""
+	under_way[request_id()] = ctx
 	return prepare_pool(ctx, pool)
 end
 
--- Access phase of the locations in which bodies of unknown length are read (bodies.lua).
+local BODY_WORDS = { [bodies.TOO_LONG] = "the body is too large\n", [bodies.TOO_MANY] = "too many bodies are being read\n" }
+
+-- Access phase of the locations in which bodies are read as a whole (bodies.lua), which may take long.
 function _M.access_body()
 	local ctx, pool = ngx.ctx, handed_for == request_id() and handed_pool
 	ctx.asked = pool and handed_asked
@@ -302,12 +346,21 @@ function _M.access_body()
 	if not ctx.asked then
 		return finish(503, "no endpoints\n")
 	end
-	if not bodies.read(ctx.asked) then
-		return finish(413, "the body is too large\n")
-	end
 	local asked = ctx.asked
+	local refusal = bodies.read(asked)
+	if refusal then
+		ask_error_pool(asked, refusal)
+		return finish(refusal, BODY_WORDS[refusal])
+	end
+	-- Its endpoints may be others by now.
+	pool = pools.get(pool.key) or pool
+	local location = #pool.active > 0 and location_of(ngx.var, pool)
+	if not location then
+		ask_error_pool(asked, 503)
+		return finish(503, "no endpoints\n")
+	end
 	ctx.asked = nil
-	return hand_over(asked.location, pool, asked)
+	return hand_over(ways.location_of(asked, location), pool, asked)
 end
 
 local function connect(peer)
@@ -318,8 +371,8 @@ local function connect(peer)
 	end
 end
 
-local function allow_tries(pool)
-	local tries = math.min(TRIES_MAX, #pool.active)
+local function allow_tries(pool, retries)
+	local tries = ways.tries(retries, #pool.active)
 	if tries > 1 then
 		balancer.set_more_tries(tries - 1)
 	end
@@ -361,20 +414,55 @@ local function balance_again()
 	return connect(peer)
 end
 
+-- Whether a try that has failed is followed by another one; `retries`: what the policy says of that, if it does.
+local function is_tried_again(ctx, retries)
+	local is_wanted, has_answered, status = true, false, nil
+	if retries then
+		is_wanted, has_answered, status = ways.judge(retries, ctx.asked, ngx.now() - ctx.began)
+	end
+	if not has_answered then
+		pools.note_failure(ctx.peer)
+	end
+	ctx.refused = not is_wanted and status or nil
+	return is_wanted
+end
+
+-- The endpoint of a try that is not the first; nil: there is none.
+local function next_peer(ctx, pool, retries)
+	if not is_tried_again(ctx, retries) then
+		return nil
+	end
+	-- It was a connection that had been kept too long.
+	if ctx.stays then
+		return ctx.peer
+	end
+	ctx.peer.busy = ctx.peer.busy - 1
+	ctx.tried[ctx.peer.id] = true
+	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
+	ctx.peer.busy = ctx.peer.busy + 1
+	return ctx.peer
+end
+
+local function first_peer(ctx, pool, retries)
+	ctx.tried = {}
+	ctx.stays = ctx.wanted == ctx.peer.id and pool.sticky.stays
+	if retries then
+		ctx.began = ngx.now()
+	end
+	if not ctx.stays then
+		allow_tries(pool, retries)
+	end
+	ctx.peer.busy = ctx.peer.busy + 1
+	return ctx.peer
+end
+
 -- A try in the location of a protocol.
 local function balance_closely(ctx)
-	local pool, peer = ctx.pool, ctx.peer
-	if ctx.tried then
-		pools.note_failure(peer)
-		peer.busy = peer.busy - 1
-		ctx.tried[peer.id] = true
-		peer = pools.pick(pool, ctx.client, ctx.tried)
-		ctx.peer = peer
-	else
-		ctx.tried = {}
-		allow_tries(pool)
+	local retries = ctx.asked and ctx.asked.policy and ctx.asked.policy.retries
+	local peer = (ctx.tried and next_peer or first_peer)(ctx, ctx.pool, retries)
+	if not peer then
+		return ngx.exit(BUSY)
 	end
-	peer.busy = peer.busy + 1
 	connect(peer)
 	if ctx.is_long or ctx.asked then
 		traffic.set_timeouts(ctx.asked, ctx.is_long)
@@ -398,12 +486,32 @@ function _M.balance()
 	return balance_again()
 end
 
+local function leave_peer(ctx)
+	if ctx.tried and ctx.peer then
+		ctx.peer.busy = ctx.peer.busy - 1
+		ctx.peer = nil
+	end
+end
+
+-- Access phase of the locations that errors go to. `status`: one of nginx's own; nil: the backend has sent it, and somebody else is to answer in its place.
+function _M.access_failed(status)
+	local ctx = under_way[request_id()]
+	if ctx then
+		ngx.ctx = ctx
+		leave_peer(ctx)
+		ctx.has_failed = true
+		if ctx.asked then
+			ask_error_pool(ctx.asked, ctx.error_status or ctx.refused or status, status == nil)
+		end
+	end
+	return ngx.exit(status or 502)
+end
+
 -- In the locations of protocols.
 function _M.log()
 	local ctx = ngx.ctx
-	if ctx.tried and ctx.peer then
-		ctx.peer.busy = ctx.peer.busy - 1
-	end
+	under_way[request_id()] = nil
+	leave_peer(ctx)
 	if ctx.asked then
 		traffic.release(ctx.asked)
 	end

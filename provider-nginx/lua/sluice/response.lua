@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The head of an answer, before it goes to the client.
 local answer = require("sluice.answer")
+local errors = require("sluice.errors")
+local rewrites = require("sluice.rewrites")
 local sticky = require("sluice.sticky")
 
 local _M = {}
@@ -17,13 +19,36 @@ function _M.filter()
 	return false
 end
 
+-- Only here: a backend could have said something else in X-Accel-Limit-Rate.
+local function limit_bandwidth(bandwidth)
+	ngx.var.limit_rate, ngx.var.sluice_rate_after = bandwidth.rate, bandwidth.after
+end
+
 -- The same where there may be cookies of ours, and policies.
 function _M.filter_sticky()
-	if not _M.filter() then
-		sticky.write()
-		local asked = ngx.ctx.asked
-		if asked then
-			answer.add_headers(asked)
+	if _M.filter() then
+		return
+	end
+	local ctx = ngx.ctx
+	local asked = ctx.asked
+	local policy = asked and asked.policy
+	if ctx.refused then
+		ngx.status = ctx.refused
+	end
+	if policy and policy.error_pages and not ctx.has_failed and errors.pool_of(asked, ngx.status, true) and errors.is_of_backend() then
+		ctx.error_status = ngx.status
+		return ngx.exit(errors.STATUS)
+	end
+	if policy and policy.changes_backend and not asked.is_error then
+		rewrites.change(policy)
+	end
+	if not (asked and (asked.is_question or asked.is_error)) then
+		sticky.write(ctx)
+	end
+	if policy then
+		answer.add_headers(asked)
+		if policy.bandwidth then
+			limit_bandwidth(policy.bandwidth)
 		end
 	end
 end

@@ -69,11 +69,13 @@ local function rule_of(list)
 	rule.has_regex = words.regex ~= nil
 	rule.regex = words.regex and regex.compile(words.regex[2])
 	rule.rest = tonumber(first("rest"))
+	rule.client = first("client")
 	rule.policy, rule.pool = first("policy"), first("pool")
 	rule.pools = words.pools and pools_of(words.pools)
 	rule.status = tonumber(first("redirect") or first("answer"))
 	rule.location = words.location and pieces.new(words.location, 2)
 	rule.text = first("text")
+	rule.place = first("regex") or rule.path
 	for _, item in ipairs(list) do
 		if item[1] == "if" then
 			rule.conditions[#rule.conditions + 1] = condition_of(item)

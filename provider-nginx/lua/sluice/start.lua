@@ -2,8 +2,8 @@
 -- In the master, before workers are made. Loads every module, so that a worker never meets a file that was replaced meanwhile.
 local _M = {}
 
--- `trusts`: the words that `tls` lines of pools may have here, each of which has locations.
-function _M.init(state_file, trusts)
+-- `questions`: where question.lua asks. `trusts`: the words that `tls` lines of pools may have here, each of which has locations; `ways`: likewise of ways.lua.
+function _M.init(state_file, trusts, ways, questions)
 	require("resty.core")
 	require("sluice.store").init(state_file)
 	for _, name in ipairs({ "control", "hashes", "health", "limits", "request", "response", "tls" }) do
@@ -13,6 +13,10 @@ function _M.init(state_file, trusts)
 	sluice_request, sluice_response = require("sluice.request"), require("sluice.response")
 	for name in string.gmatch(trusts, "%S+") do
 		require("sluice.pools").trusts[name] = true
+	end
+	require("sluice.question").path = questions
+	for name in string.gmatch(ways, "%S+") do
+		require("sluice.ways").known[name] = true
 	end
 end
 

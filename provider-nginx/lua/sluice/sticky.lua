@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Cookies that bring a client back to its endpoint. Their value is the endpoint's id, which tells nothing of its address.
+local rewrites = require("sluice.rewrites")
+
 local _M = {}
 
 local byte, find, match, sub = string.byte, string.find, string.match, string.sub
@@ -65,24 +67,80 @@ function _M.read(sticky)
 	return value
 end
 
--- In the header filter: tells the client the endpoint that answered, unless it knows.
-function _M.write()
-	local ctx = ngx.ctx
-	local sticky = ctx.pool and ctx.pool.sticky
-	if not sticky or not ctx.peer or ctx.wanted == ctx.peer.id then
-		return
+-- Browsers that take SameSite=None for Strict, or refuse a cookie that has it (https://www.chromium.org/updates/same-site/incompatible-clients).
+local UNKNOWING = { "Chrome/4", "Chrome/5", "Chrome/6", "CPU iPhone OS 12", "iPad; CPU OS 12" }
+
+local function knows_none(agent)
+	for _, word in ipairs(UNKNOWING) do
+		if find(agent, word, 1, true) then
+			return false
+		end
 	end
-	if sticky.postonly and ngx.req.get_method() ~= "POST" then
-		return
+	local is_safari_14 = find(agent, "Macintosh", 1, true) and find(agent, "Intel Mac OS X 10_14", 1, true) and find(agent, "Safari", 1, true)
+	return not is_safari_14 or find(agent, "Chrome", 1, true) ~= nil
+end
+
+-- What pools.lua has parsed, in the order in which ingress-nginx writes it.
+function _M.cookie_with(sticky, id, is_tls, agent)
+	local affinity = sticky.affinity
+	local parts = { sticky.name .. "=" .. id }
+	local function add(text)
+		parts[#parts + 1] = text
 	end
-	local cookie = sticky.name .. "=" .. ctx.peer.id .. "; Path=/; HttpOnly"
+	if affinity.expires then
+		add("Expires=" .. ngx.http_time(ngx.time() + affinity.expires))
+	end
+	if affinity.max_age then
+		add("Max-Age=" .. affinity.max_age)
+	end
+	if sticky.domain then
+		add("Domain=" .. sticky.domain)
+	end
+	add("Path=" .. affinity.path)
+	if affinity.secure == "always" or (affinity.secure == "tls" and is_tls) then
+		add("Secure")
+	end
+	add("HttpOnly")
+	if affinity.same_site and (affinity.same_site ~= "None" or not affinity.same_site_known or knows_none(agent)) then
+		add("SameSite=" .. affinity.same_site)
+	end
+	return table.concat(parts, "; ")
+end
+
+local function plain_cookie(sticky, id)
+	local cookie = sticky.name .. "=" .. id .. "; Path=/; HttpOnly"
 	if sticky.domain then
 		cookie = cookie .. "; Domain=" .. sticky.domain
 	end
 	if ngx.var.scheme == "https" then
 		cookie = cookie .. "; Secure"
 	end
-	local cookies = ngx.header["Set-Cookie"]
+	return cookie
+end
+
+local function cookie_of(sticky, id)
+	if not sticky.affinity then
+		return plain_cookie(sticky, id)
+	end
+	return _M.cookie_with(sticky, id, ngx.var.scheme == "https", ngx.var.http_user_agent or "")
+end
+
+-- Whether to tell the client the endpoint. One that stays with it whatever happens is not told of one that did not answer.
+local function is_to_be_told(ctx, sticky)
+	if not ctx.peer or ctx.wanted == ctx.peer.id or (sticky.postonly and ngx.req.get_method() ~= "POST") then
+		return false
+	end
+	return not sticky.stays or find(ngx.var.upstream_header_time or "-", "%d$") ~= nil
+end
+
+-- In the header filter: tells the client the endpoint that answered, unless it knows.
+function _M.write(ctx)
+	local sticky = ctx.pool and ctx.pool.sticky
+	if not sticky or not is_to_be_told(ctx, sticky) then
+		return
+	end
+	local cookie = cookie_of(sticky, ctx.peer.id)
+	local cookies = rewrites.values("Set-Cookie")
 	if type(cookies) == "table" then
 		cookies[#cookies + 1] = cookie
 	else

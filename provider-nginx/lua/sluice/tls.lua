@@ -4,6 +4,7 @@
 -- Without any the handshake goes on with the placeholder of the configuration.
 -- To parse a pair takes longer than the rest of a handshake, so a worker keeps what it has parsed.
 local cache = require("sluice.cache")
+local clients = require("sluice.clients")
 local store = require("sluice.store")
 local uri = require("sluice.uri")
 local ffi = require("ffi")
@@ -81,6 +82,10 @@ end
 -- For ssl_certificate_by_lua of the listener `port` of the load balancer `lb`.
 function _M.choose(lb, port)
 	local name = ssl.server_name()
+	if not clients.ask(lb, name) then
+		ngx.log(ngx.ERR, "sluice: the client cannot be asked for a certificate")
+		return ngx.exit(ngx.ERROR)
+	end
 	local id = name and id_of(name)
 	local pair = id and certificate(id)
 	if not pair then

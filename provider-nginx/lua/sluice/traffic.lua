@@ -3,24 +3,40 @@
 -- does not return, or lets it go on.
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
+local bodies = require("sluice.bodies")
+local clients = require("sluice.clients")
 local decode = require("sluice.decode")
+local errors = require("sluice.errors")
+local external = require("sluice.external")
+local headers = require("sluice.headers")
 local limits = require("sluice.limits")
+local mirrors = require("sluice.mirrors")
 local networks = require("sluice.networks")
 local passwords = require("sluice.passwords")
 local pieces = require("sluice.pieces")
 local policy_of = require("sluice.policy").get
 local pools = require("sluice.pools")
+local question = require("sluice.question")
 local rules = require("sluice.rules")
+local ways = require("sluice.ways")
 local balancer = require("ngx.balancer")
 
 local _M = {}
 
 local gsub = string.gsub
 
-local finish = answer.finish
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
+local HEADERS_MAX = 256
 local LONG_S = 3600 -- how long an upgraded connection may be silent
+
+-- Answers by itself, or lets the pool do that answers in place of the error.
+local function finish(asked, status, text, more)
+	if errors.pool_of(asked, status) then
+		asked.on_error(asked, status)
+	end
+	return answer.finish(asked, status, text, more)
+end
 
 -- ---- 1: the rule ----
 
@@ -43,6 +59,15 @@ function _M.find(asked, name)
 end
 
 -- ---- 2 to 6 ----
+
+local function check_client(asked, rule)
+	local status, text, more = clients.refusal(asked, rule.client)
+	if status then
+		-- Nothing of the policy has to do with it.
+		asked.policy = nil
+		return finish(asked, status, text, more)
+	end
+end
 
 local function is_closed(rule, policy)
 	if rule.is_closed or (rule.policy and not policy) then
@@ -85,11 +110,13 @@ local function redirect_to_https(asked, policy)
 	end
 end
 
--- ---- 8 to 10: guards ----
+-- ---- 9 to 12: guards ----
 
-local function refuse(asked, status, text, headers)
-	_M.release(asked)
-	return finish(asked, status, text, headers)
+local function refuse(asked, status, text, more)
+	if not errors.pool_of(asked, status) then
+		_M.release(asked)
+	end
+	return finish(asked, status, text, more)
 end
 
 local function limit_rate(asked, policy, address)
@@ -111,34 +138,74 @@ local function fits_access(access, address)
 	return not access.allow or networks.have(access.allow, address)
 end
 
+-- Whether the pair is good; if not, how the client is refused.
 local function check_password(asked, policy)
 	local outcome = passwords.are_good(policy.basic_auth.users, asked_of.header(asked, "authorization"))
 	if outcome == passwords.BUSY then
-		return refuse(asked, 503, "too many passwords are being checked\n")
+		return false, { 503, "too many passwords are being checked\n" }
 	elseif not outcome then
-		return refuse(asked, 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' })
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' } }
 	end
 	asked.has_password = true
+	return true
+end
+
+-- Likewise.
+local function ask_other(asked, policy)
+	local given = external.answer(asked, policy)
+	local status = given and given.status or 500
+	if status >= 200 and status < 300 then
+		return true
+	end
+	local sign_in = policy.external_auth.sign_in
+	if status == 401 and sign_in then
+		return false, { 302, "", { Location = sign_in(asked) } }
+	elseif status == 401 then
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = given.challenges[1] and given.challenges or nil } }
+	elseif status == 403 then
+		return false, { 403, "forbidden\n" }
+	end
+	return false, { 500, "nobody can tell whether this may pass\n" }
+end
+
+local function check_access(_, _, fits)
+	return fits, { 403, "forbidden\n" }
+end
+
+local function checks_of(policy)
+	local checks = {}
+	checks[#checks + 1] = policy.source_access and check_access or nil
+	checks[#checks + 1] = policy.basic_auth and check_password or nil
+	checks[#checks + 1] = policy.external_auth and ask_other or nil
+	return checks
 end
 
 local function guard(asked, policy)
-	local access, auth = policy.source_access, policy.basic_auth
-	if not access and not auth and not policy.rate_limits then
+	local access = policy.source_access
+	if not access and not policy.basic_auth and not policy.rate_limits and not policy.external_auth then
 		return
 	end
 	local address = networks.address(ngx.var.binary_remote_addr)
 	limit_rate(asked, policy, address)
 	local fits = access and fits_access(access, address)
-	if access and auth and policy.satisfy_any then
-		return not fits and check_password(asked, policy)
+	local refusal
+	for _, check in ipairs(checks_of(policy)) do
+		local is_good, reason = check(asked, policy, fits)
+		if is_good and policy.satisfy_any then
+			return
+		elseif not is_good then
+			refusal = check ~= check_access and refusal and refusal[1] == 401 and refusal or reason
+			if not policy.satisfy_any then
+				break
+			end
+		end
 	end
-	if access and not fits then
-		return refuse(asked, 403, "forbidden\n")
+	if refusal then
+		return refuse(asked, unpack(refusal, 1, 3))
 	end
-	return auth and check_password(asked, policy)
 end
 
--- ---- 11 and 12: the request as the backend gets it ----
+-- ---- 13 and 14: the request as the backend gets it ----
 
 -- Headers that nginx.conf.tmpl sets, by the variable that has another value, and what they are without it.
 local own = {
@@ -185,7 +252,7 @@ local function or_blank(value)
 	return value ~= "" and value or " "
 end
 
-local function change_request(asked, changes)
+function _M.change_request(asked, changes)
 	local values = {}
 	for i = 1, #changes do
 		values[i] = changes[i].value(asked)
@@ -210,21 +277,37 @@ local function set_path(path)
 end
 
 local function prepare_request(asked, policy, pool)
-	if policy.needs_headers then
-		asked_of.headers(asked)
-	end
-	local path = policy.rewrite and pieces.to_path(policy.rewrite(asked, true))
+	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
+	if policy.external_auth then
+		_M.change_request(asked, external.changes(asked, policy.external_auth))
+	end
 	if policy.request_headers then
-		change_request(asked, policy.request_headers)
+		_M.change_request(asked, policy.request_headers)
+	end
+	if policy.fallback_headers and asked.is_fallback then
+		_M.change_request(asked, policy.fallback_headers)
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
 	elseif path then
 		ngx.var.sluice_target = path .. asked_of.arguments(asked)
 	end
+	return (path or asked.path) .. asked_of.arguments(asked)
+end
+
+-- Those that the backend gets, but for Host.
+local function copied_headers(asked)
+	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
+	for name, each in pairs(own) do
+		local value = ngx.var[each[1]] or ""
+		if name ~= "host" and value ~= REMOVED then
+			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
+		end
+	end
+	return list
 end
 
 -- ---- public functions ----
@@ -235,10 +318,18 @@ function _M.go(asked, pool, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
 		return finish(asked, 500, "the path takes too long to compare\n")
-	elseif is_closed(rule, asked.policy) then
+	end
+	if rule.client then
+		check_client(asked, rule)
+	end
+	if is_closed(rule, asked.policy) then
 		return finish(asked, 503, "closed\n")
 	end
 	local policy = asked.policy
+	asked.has_begun = true
+	if policy and policy.needs_headers then
+		asked_of.headers(asked)
+	end
 	if policy then
 		limit_length(asked, policy)
 		answer_preflight(asked, policy)
@@ -254,13 +345,21 @@ function _M.go(asked, pool, on_ready)
 		guard(asked, policy)
 	end
 	on_ready()
+	if rule.client then
+		clients.set_headers(asked, rule.client)
+	end
 	if policy then
-		prepare_request(asked, policy, pool)
+		local target = prepare_request(asked, policy, pool)
+		if policy.mirrors then
+			mirrors.send(asked, policy.mirrors, function() return copied_headers(asked) end, target)
+		end
 	end
 end
 
 -- Of a request that has been served, or is not going to be.
 function _M.release(asked)
+	ways.release(asked)
+	bodies.release(asked)
 	if asked.held then
 		limits.release(asked.held)
 		asked.held = nil

@@ -434,13 +434,13 @@ static void test_trusts(void **state)
 	assert_true(conf_is_generation(buf_str(&f.text), with));
 	assert_false(conf_is_generation(buf_str(&f.text), without));
 	snprintf(location, sizeof(location), "location @h2_%s {", trusts[0].text);
-	/* In both servers, for HTTP/1.1 and HTTP/2. */
-	assert_int_equal(count_lines(&f, location), 2);
-	assert_int_equal(count_lines(&f, "proxy_ssl_verify on"), 4);
-	assert_int_equal(count_lines(&f, "grpc_ssl_trusted_certificate \"/etc/ca.crt\""), 2);
+	/* In both servers and in that of questions, for HTTP/1.1 and HTTP/2. */
+	assert_int_equal(count_lines(&f, location), 3);
+	assert_int_equal(count_lines(&f, "proxy_ssl_verify on"), 6);
+	assert_int_equal(count_lines(&f, "grpc_ssl_trusted_certificate \"/etc/ca.crt\""), 3);
 	/* Nothing that was made for one is taken up by another. */
-	assert_int_equal(count_lines(&f, "_ssl_session_reuse off"), 12);
-	assert_int_equal(count_lines(&f, "://sluice_strict"), 12);
+	assert_int_equal(count_lines(&f, "_ssl_session_reuse off"), 18);
+	assert_int_equal(count_lines(&f, "://sluice_strict"), 18);
 	names = conf_read_trusts(buf_str(&f.text));
 	assert_true(conf_next_trust(&names, &name));
 	assert_string_equal(name.text, trusts[0].text);

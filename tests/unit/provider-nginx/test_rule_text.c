@@ -121,6 +121,68 @@ static void a_policy_is_a_tree(void **fixture)
 	arena_fini(&arena);
 }
 
+static void others_than_the_backend_are_in_it(void **fixture)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct row_draft draft = {.arena = &arena};
+	struct str problem = STR_NONE;
+	struct name name = {"y1"};
+	struct name pool = name_of(NAME_POOL, STR("p"));
+	struct piece piece = {.value = REQUEST_TARGET_ESCAPED};
+	struct piece status = {.value = REQUEST_STATUS};
+	struct header_change code = {.name = STR("X-C"), .value = {&status, 1}};
+	struct str copied = STR("X-User");
+	struct cache_time kept = {200, 60};
+	struct external_auth auth = {.pool = STR("p"),
+		.target = {&piece, 1},
+		.copied = {&copied, 1},
+		.cookies_always = true,
+		.cache_key = {&piece, 1},
+		.cache_times = {&kept, 1}};
+	struct mirror mirror = {.pool = STR("p"), .without_body = true, .share = 3};
+	struct status_code codes[] = {{404}, {503}};
+	struct error_pages pages = {.statuses = {codes, 2},
+		.pool = STR("p"),
+		.own_only = true,
+		.request_headers = {&code, 1}};
+	struct policy policy = {.external_auth = &auth,
+		.mirrors = {&mirror, 1},
+		.error_pages = &pages,
+		.fallback_pool = STR("p"),
+		.fallback_headers = {&code, 1}};
+	(void)fixture;
+	assert_true(rule_text_writer.write_policy(NULL, &name, &policy, &draft, &problem));
+	struct str want = arena_printf(&arena,
+		"((external_auth,(pool,%s),(target,(target_escaped)),(copied,X-User),"
+		"(cookies_always),(cache_key,(target_escaped)),(cache_times,200,60)),"
+		"(mirrors,((pool,%s),(without_body),(share,3,100))),"
+		"(error_pages,(pool,%s),(statuses,404,503),(own_only),"
+		"(request_headers,(set,X-C,((status))))),"
+		"(fallback_pool,%s),(fallback_headers,(set,X-C,((status)))))",
+		pool.text, pool.text, pool.text, pool.text);
+	assert_true(str_eq(written(&draft), want));
+	arena_fini(&arena);
+}
+
+static void certificates_of_clients_are_a_tree(void **fixture)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct row_draft draft = {.arena = &arena};
+	struct piece piece = {.value = REQUEST_PATH};
+	struct client_tls client = {.ca = STR("-----A\n"),
+		.verify = CLIENT_VERIFY_OPTIONAL,
+		.subject = STR("CN=a"),
+		.error_location = {&piece, 1},
+		.passed = true};
+	(void)fixture;
+	assert_null(rule_text_writer.write_client(NULL, STR("l:a.test"), &client, &draft));
+	assert_text(written(&draft), "((ca,-----A%0A),(verify,optional),(depth,1),(subject,CN=a),"
+				     "(error_location,(path)),(passed))");
+	arena_fini(&arena);
+}
+
 static void what_is_too_long_is_told(void **fixture)
 {
 	enum { COUNT = 64, LEN = 2048 };
@@ -166,6 +228,8 @@ int main(void)
 		cmocka_unit_test(a_route_is_a_tree),
 		cmocka_unit_test(networks_are_sorted_ranges),
 		cmocka_unit_test(a_policy_is_a_tree),
+		cmocka_unit_test(others_than_the_backend_are_in_it),
+		cmocka_unit_test(certificates_of_clients_are_a_tree),
 		cmocka_unit_test(what_is_too_long_is_told),
 		cmocka_unit_test(users_are_a_tree),
 	};

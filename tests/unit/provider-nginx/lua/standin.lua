@@ -93,6 +93,8 @@ package.preload["resty.lrucache"] = function()
 end
 package.preload["ngx.semaphore"] = function() return {} end
 package.preload["ngx.ssl"] = function() return {} end
+package.preload["resty.core.base"] = function() return { get_request = function() return nil end } end
+package.preload["ngx.ssl.clienthello"] = function() return {} end
 
 _M.reset()
 

@@ -12,7 +12,8 @@ local function start(rows)
 	for key, value in pairs(rows) do
 		ngx.shared.sluice:set(key, value)
 	end
-	package.loaded["sluice.headers"] = { look = function() return "a", false, false, false end, has_plain_target = function() return true end }
+	package.loaded["sluice.headers"] = { look = function() return "a", false, false, false end, has_plain_target = function() return true end,
+		forwarded = function() return "" end }
 	ngx.ctx, ngx.header = {}, {}
 	ngx.var = { host = "a", request_uri = "/", remote_addr = "10.9.9.9", scheme = "http", sluice_upgrade = "" }
 	ngx.print = function() end

@@ -23,4 +23,21 @@ function tests.a_name_is_no_pattern()
 	assert(sticky.split("a-b=1", "a-b") == "1")
 end
 
+function tests.browsers_that_do_not_know_none_get_none()
+	local agents = {
+		["Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/51.0.2704.103 Safari/537.36"] = false, ["Chrome/66.0"] = false, ["Chrome/120.0.0.0"] = true,
+		["Mozilla/5.0 (iPhone; CPU iPhone OS 12_4 like Mac OS X)"] = false, ["Mozilla/5.0 (iPad; CPU OS 12_4 like Mac OS X)"] = false,
+		["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/605 Version/12.1.2 Safari/605"] = false,
+		["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/537 Chrome/90.0 Safari/537"] = true,
+		["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605 Version/16 Safari/605"] = true, [""] = true,
+	}
+	for agent, has in pairs(agents) do
+		local known = { name = "n", affinity = { path = "/", secure = "tls", same_site = "None", same_site_known = true } }
+		local cookie = sticky.cookie_with(known, "1", true, agent)
+		assert(cookie == "n=1; Path=/; Secure; HttpOnly" .. (has and "; SameSite=None" or ""), agent)
+		known.affinity.same_site = "Lax"
+		assert(sticky.cookie_with(known, "1", false, agent) == "n=1; Path=/; HttpOnly; SameSite=Lax")
+	end
+end
+
 return tests

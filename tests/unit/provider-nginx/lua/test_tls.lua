@@ -25,6 +25,7 @@ local function fake_tls(rows)
 		seen[#seen + 1] = thing.pem
 		return true
 	end
+	package.loaded["sluice.clients"] = { ask = function() return true end }
 	package.loaded["ngx.ssl"] = {
 		parse_pem_cert = made("chain"), parse_pem_priv_key = made("key"), set_cert = shown, set_priv_key = shown,
 		clear_certs = function() end, server_name = function() return live.name end,

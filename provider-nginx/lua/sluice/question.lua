@@ -1,0 +1,195 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Asks a pool something beside the request that is being served: who may pass, or a copy. nginx's own subrequests serve no HTTP/2 clients, and a client of our own in Lua would
+-- have to know all that pools say of TLS and HTTP/2. So the question goes through a socket that only our workers can open to a server of this nginx
+-- (nginx_questions.tmpl), which asks the pool as any request does; what comes back is nginx's own spelling of an answer.
+local bound = require("sluice.bound")
+local decode = require("sluice.decode")
+local pools = require("sluice.pools")
+
+local _M = { path = nil } -- of the socket
+
+local find, match, sub, lower, concat = string.find, string.match, string.sub, string.lower, table.concat
+local CONNECT_MS, LIMIT_S = 1000, 10
+local HEADERS_MAX = 300
+local BODY_MAX = 65536 -- of an answer
+local BLOCK = 16384
+local under_way = bound.new(1024, 2 * LIMIT_S)
+
+-- Of a request's headers, by name in lower case: those of one connection, of a body, of an upgrade.
+local NOT_COPIED = {
+	["connection"] = true, ["content-length"] = true, ["expect"] = true, ["host"] = true, ["http2-settings"] = true, ["keep-alive"] = true, ["proxy"] = true,
+	["proxy-connection"] = true, ["te"] = true, ["trailer"] = true, ["transfer-encoding"] = true, ["upgrade"] = true,
+}
+
+-- ---- headers of a question: a list of { name, value } ----
+
+local function put(list, name, value)
+	list[#list + 1] = { name, value }
+end
+
+-- Whether the header, by its name in lower case, is nginx's to say.
+function _M.is_kept(name)
+	return NOT_COPIED[name]
+end
+
+-- Of a client's headers, by name, those that `is_ours` does not name.
+function _M.headers_of(sent, is_ours)
+	local list = {}
+	for name, value in pairs(sent) do
+		if NOT_COPIED[name] or is_ours(name) or find(name, "^sluice%-") then
+			value = nil
+		end
+		if type(value) == "table" then
+			for i = 1, #value do
+				put(list, name, value[i])
+			end
+		elseif value then
+			put(list, name, value)
+		end
+	end
+	return list
+end
+
+function _M.remove(list, name)
+	local kept = {}
+	for _, pair in ipairs(list) do
+		if lower(pair[1]) ~= name then
+			kept[#kept + 1] = pair
+		end
+	end
+	return kept
+end
+
+-- The list with such changes (PROTOCOL.md); a change of Host is the second.
+function _M.change(list, host, changes, asked)
+	for _, change in ipairs(changes or {}) do
+		local value = change.action ~= "remove" and change.value(asked) or ""
+		if change.key == "host" then
+			host = change.action == "set" and value ~= "" and value or host
+		else
+			if change.action ~= "add" then
+				list = _M.remove(list, change.key)
+			end
+			if change.action ~= "remove" then
+				put(list, change.name, value)
+			end
+		end
+	end
+	return list, host
+end
+
+-- ---- asking ----
+
+local function head_of(question)
+	local body = question.body
+	local lines = {
+		question.method .. " / HTTP/1.0", "Host: " .. question.host, "Sluice-Pool: " .. question.pool, "Sluice-Target: " .. question.target,
+	}
+	for _, pair in ipairs(question.headers) do
+		lines[#lines + 1] = pair[1] .. ": " .. pair[2]
+	end
+	if body or (question.method ~= "GET" and question.method ~= "HEAD") then
+		lines[#lines + 1] = "Content-Length: " .. #(body or "")
+	end
+	return concat(lines, "\r\n") .. "\r\n\r\n" .. (body or "")
+end
+
+-- Every header by its name in lower case: a list of values.
+local function read_head(receive)
+	local status = tonumber(match(receive("*l") or "", "^HTTP/1%.%d (%d%d%d)"))
+	local found = {}
+	if not status then
+		return nil
+	end
+	for _ = 1, HEADERS_MAX do
+		local line = receive("*l")
+		if not line then
+			return nil
+		elseif line == "" then
+			return status, found
+		end
+		local name, value = match(line, "^([^:]+):[ \t]*(.*)$")
+		if name then
+			name = lower(name)
+			found[name] = found[name] or {}
+			found[name][#found[name] + 1] = value
+		end
+	end
+end
+
+-- Whether it ends, and not too late.
+local function read_body(receive)
+	local length = 0
+	while length <= BODY_MAX do
+		local bytes, problem, rest = receive(BLOCK)
+		length = length + #(bytes or rest or "")
+		if not bytes then
+			return problem == "closed" and length <= BODY_MAX
+		end
+	end
+	return false
+end
+
+local function talk(socket, question, wants_body)
+	local deadline = ngx.now() + LIMIT_S
+	local function receive(what)
+		local left = (deadline - ngx.now()) * 1000
+		if left < 1 then
+			return nil, "timeout"
+		end
+		socket:settimeout(left)
+		return socket:receive(what)
+	end
+	socket:settimeouts(CONNECT_MS, LIMIT_S * 1000, LIMIT_S * 1000)
+	if not socket:connect("unix:" .. _M.path) or not socket:send(head_of(question)) then
+		return nil
+	end
+	local status, found = read_head(receive)
+	if status and wants_body and not read_body(receive) then
+		return nil
+	end
+	return status, found
+end
+
+-- Asks `question`: its pool (a name), method, host, target, headers, and body or nil. Status and headers of the answer; nil without one within the limits. Its body is thrown
+-- away, and read only with `wants_body`.
+function _M.ask(question, wants_body)
+	local token = question.host ~= "" and not find(question.host, "[%s%c]") and under_way.enter()
+	if not token then
+		return nil
+	end
+	local socket = ngx.socket.tcp()
+	local ok, status, found = pcall(talk, socket, question, wants_body)
+	under_way.leave(token)
+	socket:close()
+	if not ok then
+		ngx.log(ngx.ERR, "sluice: a question: ", status)
+		return nil
+	end
+	return status, found
+end
+
+-- ---- where it arrives ----
+
+local function arguments_of(target)
+	local at = find(target, "?", 1, true)
+	return at and sub(target, 1, at - 1) or target, at and sub(target, at + 1) or ""
+end
+
+-- In the access phase of the server that questions go to: the pool, and host and path. nil: it has gone.
+function _M.receive()
+	local var = ngx.var
+	local pool, target = pools.get(var.http_sluice_pool or ""), var.http_sluice_target or "/"
+	local path, arguments = arguments_of(target)
+	ngx.req.clear_header("Sluice-Pool")
+	ngx.req.clear_header("Sluice-Target")
+	if pool and (pool.proto == "h2c" or pool.proto == "h2") then
+		ngx.req.set_uri(decode.plain(path), false, true)
+		ngx.req.set_uri_args(arguments)
+	else
+		var.sluice_target = target
+	end
+	return pool, var.http_host or "", path
+end
+
+return _M

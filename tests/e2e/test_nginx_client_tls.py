@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""provider-nginx: certificates of clients."""
+from __future__ import annotations
+
+import contextlib
+import json
+import ssl
+from typing import Any, Iterator
+from urllib.parse import unquote
+
+import pytest
+
+from lib.answer import Answer
+from lib.backend import Backend
+from lib.certs import Authority, Pair, self_signed
+from lib.local_proxy import certificate, host, pool
+from lib.nginx import Nginx
+from lib.provider_link import Object
+from lib.raw_http import client_context, dial, read_answer
+
+GOOD, OTHER = Authority("good"), Authority("other")
+CLIENT, STRANGER = GOOD.sign("client"), OTHER.sign("stranger")
+REQUEST = b"GET /x HTTP/1.1\r\nHost: %b\r\nssl-client-verify: SUCCESS\r\nSSL-Client-Subject-DN: CN=root\r\nssl-client-cert: x\r\nssl_client_verify: y\r\n\r\n"
+
+
+@pytest.fixture(name="proxy")
+def fixture_proxy() -> Iterator[Nginx]:
+    with Nginx() as proxy, Backend("web") as web:
+        proxy.send(proxy.balancer(https=True, default_certificate="default"))
+        proxy.apply(certificate("default", self_signed("a.test")), pool("web", web), host("a.test", ("/", "web")), host("free.test", ("/", "web")))
+        yield proxy
+
+
+def want(proxy: Nginx, **settings: Any) -> None:
+    proxy.apply(host("a.test", ("/", "web"), client_tls={"ca": GOOD.pem, **settings}))
+
+
+def context_of(pair: Pair | None, version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
+    context = client_context()
+    if pair is not None:
+        pair.load_into(context)
+    if version is not None:
+        context.maximum_version = version
+    return context
+
+
+@contextlib.contextmanager
+def connection(proxy: Nginx, context: ssl.SSLContext, sni: str | None, session: ssl.SSLSession | None = None) -> Iterator[ssl.SSLSocket]:
+    with contextlib.closing(dial(proxy.address, proxy.https)) as plain, context.wrap_socket(plain, server_hostname=sni, session=session) as link:
+        yield link
+
+
+def ask_on(link: ssl.SSLSocket, name: str = "a.test") -> Answer:
+    link.sendall(REQUEST % name.encode())
+    return read_answer(link)
+
+
+def ask(proxy: Nginx, pair: Pair | None, name: str = "a.test", sni: str | None = "a.test") -> Answer:
+    with connection(proxy, context_of(pair), sni) as link:
+        return ask_on(link, name)
+
+
+def said(answer: Answer) -> dict[str, str]:
+    """What the backend was told of the certificate."""
+    assert answer.status == 200, (answer.status, answer.body)
+    found = [(name.lower(), value) for name, value in json.loads(answer.body)["headers"] if name.lower().startswith("ssl")]
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def test_who_is_let_in(proxy: Nginx) -> None:
+    assert said(ask(proxy, CLIENT))["ssl-client-verify"] == "SUCCESS"  # nothing is wanted yet: the client's own words pass
+    want(proxy)
+    assert said(ask(proxy, CLIENT)) == {"ssl-client-verify": "SUCCESS", "ssl-client-subject-dn": "CN=client", "ssl-client-issuer-dn": "CN=good"}
+    for pair in (None, STRANGER, self_signed("client"), GOOD.sign("old", days=-1)):
+        assert ask(proxy, pair).status == 400
+    want(proxy, verify="optional")
+    assert said(ask(proxy, None)) == {"ssl-client-verify": "NONE"}
+    assert ask(proxy, STRANGER).status == 400
+    want(proxy, verify="asked", passed=True)
+    told = said(ask(proxy, STRANGER))
+    assert told["ssl-client-verify"].startswith("FAILED:") and told["ssl-client-subject-dn"] == "CN=stranger"
+    assert unquote(told["ssl-client-cert"]).encode() == STRANGER.pem
+    want(proxy, error_location=[{"text": "https://login.test/?"}, {"value": "path"}])
+    answer = ask(proxy, None)
+    assert (answer.status, answer.headers["location"]) == (302, "https://login.test/?/x")
+    proxy.apply(host("a.test", ("/", "web"), client_tls={}))
+    assert ask(proxy, CLIENT).status == 403
+
+
+def test_only_hosts_that_want_one_ask(proxy: Nginx) -> None:
+    proxy.apply(host("*.w.test", ("/", "web"), client_tls={"ca": GOOD.pem}), host("plain.w.test", ("/", "web")))
+    want(proxy)
+
+    def is_asked(sni: str | None) -> bool:
+        context = context_of(None, ssl.TLSVersion.TLSv1_2)
+        seen: list[int] = []
+        context._msg_callback = lambda _link, way, _version, _content, kind, _data: seen.append(kind) if way == "read" else None  # type: ignore[attr-defined]
+        with connection(proxy, context, sni):
+            return any(int(kind) == 13 for kind in seen)  # CertificateRequest
+
+    assert [is_asked(name) for name in ("a.test", "x.w.test", "free.test", "plain.w.test", "nobody.test", None)] == [True, True, False, False, False, False]
+    assert ask(proxy, CLIENT, "x.w.test", "x.w.test").status == 200
+    assert ask(proxy, None, "plain.w.test", "plain.w.test").status == 200
+
+
+def test_subjects(proxy: Nginx) -> None:
+    want(proxy, subject="CN=cl.*t$")
+    assert ask(proxy, CLIENT).status == 200
+    assert ask(proxy, GOOD.sign("else")).status == 403
+    assert ask(proxy, STRANGER).status == 400
+    assert proxy.request("a.test").status == 403
+    want(proxy)
+    assert said(proxy.request("a.test", headers={"ssl-client-verify": "SUCCESS"})) == {}
+
+
+def test_connections_for_another_name(proxy: Nginx) -> None:
+    want(proxy)
+    for sni in ("free.test", None, "nobody.test"):
+        assert ask(proxy, CLIENT, "a.test", sni).status == 421
+    with connection(proxy, context_of(CLIENT), "a.test") as link:
+        assert ask_on(link).status == 200 and ask_on(link, "free.test").status == 200 and ask_on(link, "A.TEST.").status == 200
+        # What is wanted has changed since then.
+        proxy.apply(host("a.test", ("/", "web"), client_tls={"ca": OTHER.pem}))
+        assert ask_on(link).status == 421
+    assert ask(proxy, CLIENT).status == 400 and ask(proxy, STRANGER).status == 200
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_sessions_that_are_taken_up_again(proxy: Nginx, version: ssl.TLSVersion) -> None:
+    proxy.apply(host("b.test", ("/", "web"), client_tls={"ca": OTHER.pem}))
+    want(proxy)
+    context = context_of(CLIENT, version)
+
+    def session_for(name: str) -> ssl.SSLSession:
+        with connection(proxy, context, name) as link:
+            ask_on(link, name)
+            return link.session
+
+    kept = session_for("a.test")
+    with connection(proxy, context, "a.test", kept) as link:
+        assert link.session_reused
+        assert said(ask_on(link))["ssl-client-verify"] == "SUCCESS"
+    # Neither for a host that wants others, nor from one that wants none.
+    with connection(proxy, context, "b.test", kept) as link:
+        assert not link.session_reused and ask_on(link, "b.test").status == 400
+    free = session_for("free.test")
+    with connection(proxy, context, "a.test", free) as link:
+        assert not link.session_reused and ask_on(link).status == 200
+    with connection(proxy, context, "free.test", free) as link:
+        assert link.session_reused
+    # Nor once the certificate has been revoked.
+    want(proxy, crl=GOOD.revoke(CLIENT))
+    with connection(proxy, context, "a.test", kept) as link:
+        assert not link.session_reused and ask_on(link).status == 400
+
+
+def test_revoked_ones(proxy: Nginx) -> None:
+    bad = GOOD.sign("bad")
+    want(proxy, crl=GOOD.revoke(bad))
+    assert ask(proxy, CLIENT).status == 200 and ask(proxy, bad).status == 400
+    want(proxy, crl=OTHER.revoke(bad))  # nobody knows whether it is: as with nginx's own ssl_crl
+    assert ask(proxy, CLIENT).status == 400
+
+
+def test_depth(proxy: Nginx) -> None:
+    middle = Authority("middle", GOOD)
+    low = Authority("low", middle)
+    near, far = middle.sign("near"), low.sign("far")
+    near.pem += middle.pem
+    far.pem += low.pem + middle.pem
+    for depth, wanted in ((1, (200, 400, 400)), (2, (200, 200, 400)), (3, (200, 200, 200))):
+        want(proxy, depth=depth)
+        assert tuple(ask(proxy, pair).status for pair in (CLIENT, near, far)) == wanted
+
+
+def test_what_cannot_be_checked_is_closed(proxy: Nginx) -> None:
+    want(proxy, ca=b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    with contextlib.suppress(OSError):
+        assert ask(proxy, CLIENT).status not in range(200, 300)
+    want(proxy)
+    assert ask(proxy, CLIENT).status == 200
