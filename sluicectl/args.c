@@ -218,4 +218,5 @@ void args_free(struct args *args)
 	free(args->against.items);
 	free(args->settings.items);
 	free(args->headers.items);
+	free(args->ignored_headers.items);
 }

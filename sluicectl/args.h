@@ -34,6 +34,7 @@ struct args {
 	struct text_list headers;
 	char *provider;
 	char *to;
+	char *manifests;
 	char *namespace;
 	char *output;
 	char *color;
@@ -42,6 +43,17 @@ struct args {
 	char *timeout;
 	char *from;
 	char *body_bytes;
+	char *old_url;
+	char *new_url;
+	char *log;
+	char *host;
+	char *rate;
+	char *requests;
+	char *backend_header;
+	struct text_list ignored_headers;
+	bool bodies;
+	bool verify;
+	bool unsafe_methods;
 	bool secrets;
 };
 

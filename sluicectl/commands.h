@@ -13,4 +13,6 @@ int command_status(const struct args *args);
 int command_get(const struct args *args);
 int command_events(const struct args *args);
 int command_diff(const struct args *args);
+int command_compare(const struct args *args);
+int command_migrate(const struct args *args);
 int command_serve(const struct args *args);

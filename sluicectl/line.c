@@ -29,8 +29,9 @@ struct line {
 	struct argument_list arguments[PROGRAM_COUNT];
 	struct pipeline pipeline;
 	struct buf hello;
-	struct buf places; /* lines of JSON */
-	struct buf events; /* frames */
+	struct buf places;    /* lines of JSON */
+	struct buf documents; /* likewise */
+	struct buf events;    /* frames */
 	struct buf notices;
 	struct buf output; /* of the last program */
 	struct hello provider;
@@ -97,7 +98,7 @@ static int on_event(void *ctx, const struct message *message, struct schema_erro
 						     .reason = note.reason,
 						     .message = note.message,
 					     });
-		line->foreign_count += note.type == EVENT_NORMAL;
+		line->foreign_count += str_eq(note.reason, STR("ClassNotOurs"));
 	}
 	arena_reset(&line->scratch);
 	return err;
@@ -320,6 +321,9 @@ static void start_watcher(struct line *line, int output)
 		add_kept(line, &program, WATCHER, "--records", pipeline_file(request->records));
 	add_kept(line, &program, WATCHER, "--places",
 		pipeline_output(&line->pipeline, &line->places));
+	if (request->wants_documents)
+		add_kept(line, &program, WATCHER, "--documents",
+			pipeline_output(&line->pipeline, &line->documents));
 	program.words = line->arguments[WATCHER].words;
 	pipeline_start(&line->pipeline, &program);
 }
@@ -409,8 +413,8 @@ static int run(struct line *line)
 struct line *line_run(const struct line_request *request, int *ret_code)
 {
 	struct line *line = xcalloc(1, sizeof(*line));
-	struct buf *const outputs[] = {
-		&line->hello, &line->places, &line->events, &line->notices, &line->output};
+	struct buf *const outputs[] = {&line->hello, &line->places, &line->documents, &line->events,
+		&line->notices, &line->output};
 	line->request = request;
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
 		buf_init(outputs[i], OUTPUT_LEN_MAX);
@@ -440,6 +444,7 @@ void line_free(struct line *line)
 	findings_free(line->findings);
 	buf_fini(&line->hello);
 	buf_fini(&line->places);
+	buf_fini(&line->documents);
 	buf_fini(&line->events);
 	buf_fini(&line->notices);
 	buf_wipe_fini(&line->output);
@@ -477,6 +482,11 @@ bool line_files(const struct line *line,
 size_t line_findings(struct line *line, const struct line_finding **ret_findings)
 {
 	return findings_list(line->findings, ret_findings);
+}
+
+struct str line_documents(const struct line *line)
+{
+	return buf_str(&line->documents);
 }
 
 size_t line_foreign_count(const struct line *line)

@@ -31,6 +31,7 @@ struct line_request {
 	struct str
 		records; /* frames of a running line's records, which the manifests are put over; empty: none */
 	bool has_records;
+	bool wants_documents;  /* for line_documents() */
 	const char *explained; /* "ingress/NAMESPACE/NAME" */
 	const char *
 		folder; /* of LINE_FILES: where to write them; NULL: they are kept for line_files() */
@@ -48,6 +49,8 @@ bool line_files(const struct line *line,
 	void (*on_file)(void *ctx, struct str name, struct str content), void *ctx);
 /* Sorted by place, then by object; without duplicates. With LINE_FINDINGS they include, as notes, objects whose class is not ours. */
 size_t line_findings(struct line *line, const struct line_finding **ret_findings);
+/* Lines of JSON with objects as they were found: watcher/README.md, "Manifests". */
+struct str line_documents(const struct line *line);
 /* How many of them are such notes. */
 size_t line_foreign_count(const struct line *line);
 /* How many objects of a kind were taken. */

@@ -48,6 +48,10 @@ static int run(const struct args *args)
 		return command_diff(args);
 	case COMMAND_LINT:
 		return command_lint(args);
+	case COMMAND_COMPARE:
+		return command_compare(args);
+	case COMMAND_MIGRATE:
+		return command_migrate(args);
 	case COMMAND_SERVE:
 		return command_serve(args);
 	case COMMAND_COMPLETION:

@@ -18,7 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ_LEN = 64 * 1024, COMPLAINTS_LEN_MAX = 256 * 1024, EXIT_NOT_STARTED = 127 };
+enum {
+	READ_LEN = 64 * 1024,
+	COMPLAINTS_LEN_MAX = 256 * 1024,
+	EXIT_NOT_STARTED = 127,
+	TICK_MS = 1000, /* how often somebody looks at the clock */
+	BYTES_PER_KB = 1000,
+};
 
 /* Without descriptors, processes or memory we cannot go on. */
 static int or_exit(int outcome, const char *what)
@@ -141,6 +147,7 @@ static bool read_source(struct pipeline *pipeline, struct pipeline_source *sourc
 		return false;
 	}
 	ssize_t got = read(source->fd, room, room_len < READ_LEN ? room_len : READ_LEN);
+	pipeline->read_len += got > 0 ? (size_t)got : 0;
 	if (got > 0)
 		buf_commit(source->into, (size_t)got);
 	else if (got == 0 || (errno != EINTR && errno != EAGAIN))
@@ -193,9 +200,13 @@ static bool turn(struct pipeline *pipeline)
 	size_t count = 0;
 	if (!list_all(pipeline, list, &count))
 		return false;
-	int ready =
-		poll(list, count, pipeline->waits_for_people ? -1 : PIPELINE_SILENCE_MAX_S * 1000);
-	if (ready == 0) {
+	int ready = poll(list, count, TICK_MS);
+	double now_s = clock_monotonic_s();
+	pipeline->heard_s = ready != 0 ? now_s : pipeline->heard_s;
+	/* Who types manifests is not told that nothing has come. */
+	if (pipeline->read_len != 0 || !pipeline->waits_for_people)
+		progress_tell(&pipeline->progress, pipeline->read_len / BYTES_PER_KB, 0);
+	if (!pipeline->waits_for_people && now_s - pipeline->heard_s > PIPELINE_SILENCE_MAX_S) {
 		pipeline->problem = xasprintf("the programs of the line have said nothing for %d "
 					      "seconds, and were ended",
 			PIPELINE_SILENCE_MAX_S);
@@ -212,8 +223,11 @@ static bool turn(struct pipeline *pipeline)
 
 char *pipeline_wait(struct pipeline *pipeline)
 {
+	pipeline->heard_s = clock_monotonic_s();
+	progress_begin(&pipeline->progress, "KB of answers of the line's programs");
 	while (turn(pipeline))
 		;
+	progress_end(&pipeline->progress);
 	char *problem = pipeline->problem;
 	pipeline->problem = NULL;
 	return problem;

@@ -6,14 +6,15 @@
 #pragma once
 
 #include "common/buf.h"
+#include "sluicectl/progress.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 enum {
 	PIPELINE_PROGRAMS_MAX = 3,
-	PIPELINE_OUTPUTS_MAX = PIPELINE_PROGRAMS_MAX + 4,
-	PIPELINE_KEPT_MAX = 2,
+	PIPELINE_OUTPUTS_MAX = PIPELINE_PROGRAMS_MAX + 5,
+	PIPELINE_KEPT_MAX = 3,
 	PIPELINE_PATH_LEN = 32,
 	PIPELINE_SILENCE_MAX_S = 300,
 };
@@ -49,6 +50,9 @@ struct pipeline {
 	struct pipeline_source sources[PIPELINE_OUTPUTS_MAX];
 	size_t source_count;
 	bool waits_for_people; /* somebody types: there is no hurry */
+	double heard_s;        /* when something was heard last */
+	size_t read_len;       /* of all outputs */
+	struct progress progress;
 	char *problem;
 };
 

@@ -40,7 +40,9 @@ struct config {
 	double lease_retry;
 	struct option_list manifests;
 	char *records;
+	bool update_status;
 	char *places;
+	char *documents;
 	char *manifest_namespace;
 };
 

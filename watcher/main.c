@@ -164,6 +164,9 @@ static void on_snapshot(void *ctx)
 
 static void on_status(void *ctx, const struct status_update *update)
 {
+	/* Those of Ingresses may be another controller's to write. */
+	if (update->key.kind == RECORD_INGRESS && !watcher.config->update_status)
+		return;
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
 		if (update->key.kind == writer_kinds[i])
 			status_wish(watcher.writers[i], update);

@@ -8,6 +8,7 @@
 #include "watcher/confine.h"
 #include "watcher/identity.h"
 #include "watcher/intake.h"
+#include "watcher/manifest_documents.h"
 #include "watcher/manifest_inputs.h"
 #include "watcher/manifest_places.h"
 #include "watcher/named_refs.h"
@@ -37,6 +38,7 @@ struct filter {
 	struct arena scratch;               /* for one object */
 	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
+	struct manifest_documents documents;
 	struct manifest_inputs *manifests;
 	int records;      /* descriptor; negative: there are none */
 	bool has_records; /* of a running line, which the manifests are put over */
@@ -105,6 +107,7 @@ static void on_object(void *ctx, const struct json *object, const struct manifes
 	(void)json_get_str(object, "apiVersion", &api);
 	(void)json_get_str(object, "kind", &kind);
 	const struct kind_version *version = kind_version_find(api, kind, &index);
+	manifest_documents_add(&filter->documents, kind, object, place);
 	if (version == NULL || !is_watched(filter->config, object, version))
 		return;
 	if (filter->has_records && json_is_object(json_get(object, "metadata")))
@@ -384,11 +387,15 @@ char *manifest_filter(const struct config *config, bool *ret_usage)
 	if (problem != NULL)
 		return problem;
 	filter_init(&filter, config);
-	int err = manifest_places_open(&filter.places, config->places);
-	if (err == 0) {
+	int documents_err = manifest_documents_open(&filter.documents, config->documents);
+	int err = documents_err == 0 ? manifest_places_open(&filter.places, config->places) : 0;
+	if (err == 0 && documents_err == 0) {
 		problem = run(&filter);
 		err = manifest_places_close(&filter.places);
+		documents_err = manifest_documents_close(&filter.documents);
 	}
+	if (documents_err != 0 && problem == NULL)
+		problem = xasprintf("%s: %s", config->documents, strerrordesc_np(-documents_err));
 	if (err != 0 && problem == NULL)
 		problem = xasprintf("%s: %s",
 			config->places != NULL ? config->places : "standard error",

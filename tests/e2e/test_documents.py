@@ -103,6 +103,7 @@ def is_runnable(command: str) -> bool:
             continue
         offline = words[0] == "sluicectl" and (
             words[1] in {"lint", "render", "completion"}
+            or (words[1] == "migrate" and "--manifests" not in words)
             or (words[1] == "explain" and "-f" in words)
             or (words[1] == "diff" and "--against" in words)
         )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import http.client
 import json
-import threading
 from typing import Any, Iterator
 
 import pytest
@@ -17,6 +15,7 @@ from lib.haproxy import HAProxy
 from lib.local_proxy import host, pool
 from lib.provider_link import Object
 from lib.raw_http import dial, read_answer
+from lib.turn_watcher import TurnWatcher
 from lib.wait import wait_for
 
 TURN = "access-control-allow-methods"
@@ -45,41 +44,6 @@ def fixture_proxy(pod: Backend) -> Iterator[HAProxy]:
         yield proxy
 
 
-class Watcher:
-    """Asks again and again on a connection that it keeps: each answer has to come from the backend, with the header by which turns are told apart."""
-
-    def __init__(self, proxy: HAProxy):
-        self._proxy = proxy
-        self.seen: set[str] = set()
-        self.problems: list[str] = []
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self) -> None:
-        connection = http.client.HTTPConnection(self._proxy.address, self._proxy.http, timeout=60)
-        with contextlib.closing(connection):
-            while not self._end.is_set() and not self.problems:
-                try:
-                    connection.request("GET", "/", headers={"Host": "a.test"})
-                    answer = connection.getresponse()
-                    answer.read()
-                except (OSError, http.client.HTTPException) as problem:
-                    self.problems.append(repr(problem))
-                    return
-                if answer.status != 200 or answer.headers[TURN] is None:
-                    self.problems.append(f"{answer.status} {answer.headers}")
-                else:
-                    self.seen.add(answer.headers[TURN])
-
-    def __enter__(self) -> "Watcher":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(90)
-
-
 def turn(number: int) -> list[Object]:
     """The same, said otherwise each time: networks, conditions, weights, one rule or several."""
     networks = ["127.0.0.0/8", f"10.0.{number}.0/24"] if number % 2 else ["127.0.0.0/9", f"10.{number}.0.0/16"]
@@ -94,7 +58,7 @@ def turn(number: int) -> list[Object]:
 def test_policies_change_without_a_reload(proxy: HAProxy) -> None:
     proxy.apply(*turn(0))
     workers = proxy.workers()
-    with Watcher(proxy) as first, Watcher(proxy) as second:
+    with TurnWatcher(proxy, TURN) as first, TurnWatcher(proxy, TURN) as second:
         for number in range(1, TURNS):
             proxy.apply(*turn(number))
         last = f"T{TURNS - 1}"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import concurrent.futures
 import contextlib
-import http.client
 import json
 import stat
-import threading
 from typing import Any, Iterator
 
 import pytest
@@ -20,6 +18,7 @@ from lib.local_proxy import host, pool
 from lib.nginx import Nginx
 from lib.provider_link import Object
 from lib.raw_http import dial, read_answer
+from lib.turn_watcher import TurnWatcher
 from lib.wait import wait_for
 
 SHA512 = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"  # of "password"
@@ -57,41 +56,6 @@ def fixture_proxy(pod: Backend) -> Iterator[Nginx]:
         yield proxy
 
 
-class Watcher:
-    """Asks again and again on a connection that it keeps: each answer has to have one of the wanted values in the header X-Turn."""
-
-    def __init__(self, proxy: Nginx):
-        self._proxy = proxy
-        self.seen: set[str] = set()
-        self.problems: list[str] = []
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self) -> None:
-        connection = http.client.HTTPConnection(self._proxy.address, self._proxy.http, timeout=60)
-        with contextlib.closing(connection):
-            while not self._end.is_set() and not self.problems:
-                try:
-                    connection.request("GET", "/", headers={"Host": "a.test"})
-                    answer = connection.getresponse()
-                    answer.read()
-                except (OSError, http.client.HTTPException) as problem:
-                    self.problems.append(repr(problem))
-                    return
-                if answer.status != 200 or answer.headers["X-Turn"] is None:
-                    self.problems.append(f"{answer.status} {answer.headers}")
-                else:
-                    self.seen.add(answer.headers["X-Turn"])
-
-    def __enter__(self) -> "Watcher":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(90)
-
-
 def turn(number: int) -> list[Object]:
     """The same, said otherwise each time."""
     headers = [{"name": "X-Turn", "value": [{"text": str(number)}]}]
@@ -102,7 +66,7 @@ def turn(number: int) -> list[Object]:
 def test_policies_change_without_a_reload(proxy: Nginx) -> None:
     proxy.apply(*turn(0))
     workers = proxy.workers()
-    with Watcher(proxy) as watcher:
+    with TurnWatcher(proxy, "X-Turn") as watcher:
         for number in range(1, 80):
             proxy.apply(*turn(number))
         wait_for(lambda: watcher.problems or "79" in watcher.seen, "the last one to be seen")

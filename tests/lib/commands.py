@@ -210,14 +210,19 @@ def kubectl_verbs() -> frozenset[str]:
     return frozenset(re.findall(r"^  ([a-z-]+) ", told("kubectl", "--help"), re.MULTILINE))
 
 
+# What stands in a cluster that ran ingress-nginx, and what `sluicectl migrate --manifests` has written; tests/e2e/test_move.py has both.
+OF_INGRESS_NGINX = {"namespace/ingress-nginx", "deployment/ingress-nginx-controller"}
+MADE_FOLDERS = {".", "move"}
+
+
 def is_kustomization(folder: str) -> bool:
-    return folder == "." or ((ROOT / folder / "kustomization.yaml").is_file() and bool(kustomized(folder)))
+    return folder in MADE_FOLDERS or ((ROOT / folder / "kustomization.yaml").is_file() and bool(kustomized(folder)))
 
 
 CONTAINERS = {"watcher", "translator", "provider", "proxy", "metrics", "sluicectl"}
 # What may stand behind an option of kubectl, and what is said of anything else.
 KUBECTL_VALUES = {
-    "-n": (lambda value: value == "default" or f"namespace/{value}" in objects(), "there is no namespace {}"),
+    "-n": (lambda value: value == "default" or f"namespace/{value}" in objects() | OF_INGRESS_NGINX, "there is no namespace {}"),
     "-c": (lambda value: value in CONTAINERS, "there is no container {}"),
     "-k": (is_kustomization, "{} is no kustomization"),
 }
@@ -238,7 +243,7 @@ def check_kubectl(words: list[str]) -> list[str]:
     ]
     if not bare or bare[0] not in kubectl_verbs():
         return problems + [f"kubectl has no verb {bare[0] if bare else ''}"]
-    depth = 3 if bare[:2] == ["create", "secret"] else 2 if bare[0] in {"rollout", "create", "config"} else 1
+    depth = 3 if bare[:2] == ["create", "secret"] else 2 if bare[0] in {"rollout", "create", "config", "set"} else 1
     text = kubectl_help(" ".join(bare[:depth]))
     for word, following in zip(words, [*words[1:], ""]):
         option = word.split("=")[0]
@@ -248,7 +253,7 @@ def check_kubectl(words: list[str]) -> list[str]:
             is_right, complaint = KUBECTL_VALUES[word]
             problems += [] if is_right(following) else [complaint.format(following)]
         match = re.match(r"^(deployment|service|configmap|secret|ingressclass|ingress)/([\w.-]+)$", word)
-        if match and not PLACEHOLDER.match(match[2]) and word not in objects():
+        if match and not PLACEHOLDER.match(match[2]) and word not in objects() | OF_INGRESS_NGINX:
             problems.append(f"nothing makes {word}")
     return problems
 

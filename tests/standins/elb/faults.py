@@ -1,76 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trouble on demand: faults, and the rates of an account.
 
-A fault is a JSON object. Its scope: `action` (one or a list, `*` globs), `service`, `skip` (let so many matching calls pass first), `count` (how many it
-strikes; absent: until cleared). Its effect: `fault`, one of EFFECTS, and `when`: `before` (the call is not carried out) or `after` (it is, but the answer
-suffers). README.md has their parameters.
+A fault (../faults.py) strikes calls by `action` (one or a list, `*` globs) and `service`. README.md has the parameters of EFFECTS.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
-import itertools
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from ..faults import Fault, FaultList
+
 EFFECTS = ("error", "throttle", "close", "hang", "hold", "slow", "truncate", "page")
-_KNOWN = {"fault", "action", "service", "skip", "count", "when", "status", "code", "message", "delay", "body"}
+_KNOWN = ("action", "service", "status", "code", "message", "delay", "body")
 
 
-@dataclass
-class Fault:
-    number: int
-    spec: dict[str, Any]
-    hits: int = 0
-    passed: int = 0
-    cleared: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def kind(self) -> str:
-        return self.spec["fault"]
-
-    @property
-    def after(self) -> bool:
-        return self.kind == "truncate" or self.spec.get("when", "before") == "after"
-
-    def matches(self, service: str, action: str) -> bool:
-        wanted = self.spec.get("action", "*")
-        patterns = [wanted] if isinstance(wanted, str) else wanted
-        return self.spec.get("service", service) == service and any(fnmatch.fnmatchcase(action, pattern) for pattern in patterns)
-
-
-class Faults:
+class Faults(FaultList):
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self.active: dict[int, Fault] = {}
-
-    def add(self, spec: dict[str, Any]) -> Fault:
-        if spec.get("fault") not in EFFECTS or spec.keys() - _KNOWN:
-            raise ValueError(f"wrong fault {spec}")
-        fault = Fault(next(self._numbers), dict(spec))
-        self.active[fault.number] = fault
-        return fault
-
-    def clear(self, number: int | None = None) -> None:
-        """Calls that a fault holds go on."""
-        for fault in [f for n, f in self.active.items() if number in (None, n)]:
-            del self.active[fault.number]
-            fault.cleared.set()
+        super().__init__(EFFECTS, _KNOWN, after_only=("truncate",), waiting=("hang", "hold"))
 
     def hit(self, service: str, action: str) -> Fault | None:
-        """The oldest fault that strikes this call, counted as used."""
-        for fault in self.active.values():
-            count = fault.spec.get("count")
-            if (count is not None and fault.hits >= count) or not fault.matches(service, action):
-                continue
-            if fault.passed < fault.spec.get("skip", 0):
-                fault.passed += 1
-                continue
-            fault.hits += 1
-            return fault
-        return None
+        def matches(spec: dict[str, Any]) -> bool:
+            wanted = spec.get("action", "*")
+            patterns = [wanted] if isinstance(wanted, str) else wanted
+            return spec.get("service", service) == service and any(fnmatch.fnmatchcase(action, pattern) for pattern in patterns)
+        return self.strike(matches)
 
 
 @dataclass

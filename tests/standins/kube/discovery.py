@@ -14,7 +14,8 @@ from .wire import Request
 
 # Earlier groups win when a short name could mean several; the order is that of the API server.
 GROUP_ORDER = (
-    "", "extensions", "authorization.k8s.io", "networking.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
+    "", "extensions", "apps", "authorization.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "coordination.k8s.io",
+    "discovery.k8s.io",
 )
 # A document of nothing but its version, in protobuf, in which kubectl finds no types and so leaves it to the server to know them.
 OPENAPI_V2 = b"\x0a\x032.0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The patch formats: JSON merge patch (RFC 7386) and strategic merge patch.
+"""The patch formats: JSON merge patch (RFC 7386), of JSON patch (RFC 6902) what adds, and strategic merge patch.
 
 The last is Kubernetes' own, and what kubectl sends: lists of some types are merged element by element, and directives ($patch,
 $setElementOrder) say what a merge alone cannot. See "Strategic Merge Patch" in the Kubernetes community documents.
@@ -11,7 +11,7 @@ import copy
 from typing import Any
 
 # Lists whose elements a strategic merge patch finds by one of their members.
-MERGED = {("services", "ports"): "port", ("services", "conditions"): "type"}
+MERGED = {("services", "ports"): "port", ("services", "conditions"): "type", ("deployments", "containers"): "name", ("deployments", "env"): "name"}
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -24,6 +24,23 @@ def merge(target: Any, patch: Any) -> Any:
             out.pop(key, None)
         else:
             out[key] = merge(out.get(key), value)
+    return out
+
+
+def added(target: Any, operations: list[dict[str, Any]]) -> Any:
+    """RFC 6902, as far as it adds members, or elements at the end."""
+    out = copy.deepcopy(target)
+    for operation in operations:
+        *way, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        place = out
+        for part in way:
+            place = place[int(part)] if isinstance(place, list) else place[part]
+        if operation["op"] != "add" or (isinstance(place, list) and last != "-"):
+            raise NotImplementedError(operation)
+        if isinstance(place, list):
+            place.append(operation["value"])
+        else:
+            place[last] = operation["value"]
     return out
 
 

@@ -102,7 +102,17 @@ ACCESS_REVIEWS = Resource(
     verbs=("create",),
 )
 
+# What is applied beside those that are watched: kept, and nothing comes of it.
+APPLIED = (
+    _core("serviceaccounts", "ServiceAccount", short=("sa",)),
+    Resource("daemonsets", "DaemonSet", (Served("apps", "v1"),), short=("ds",), generation=True),
+    Resource("deployments", "Deployment", (Served("apps", "v1"),), short=("deploy",), generation=True),
+    Resource("poddisruptionbudgets", "PodDisruptionBudget", (Served("policy", "v1", since=21),), short=("pdb",), generation=True),
+    Resource("clusterroles", "ClusterRole", (Served("rbac.authorization.k8s.io", "v1"),), namespaced=False),
+    Resource("clusterrolebindings", "ClusterRoleBinding", (Served("rbac.authorization.k8s.io", "v1"),), namespaced=False),
+)
+
 RESOURCES = (
-    CONFIG_MAPS, ENDPOINTS, EVENTS, NAMESPACES, PODS, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
+    *APPLIED, CONFIG_MAPS, ENDPOINTS, EVENTS, NAMESPACES, PODS, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
 )
 BY_PLURAL = {resource.plural: resource for resource in RESOURCES}

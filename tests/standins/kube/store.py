@@ -86,7 +86,7 @@ def selectable_fields(resource: Resource, obj: dict[str, Any]) -> dict[str, str]
 def _event_fields(obj: dict) -> dict[str, str]:
     involved = obj.get("involvedObject") or {}
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    return {f"involvedObject.{name}": involved.get(name, "") for name in names}
+    return {"type": obj.get("type", ""), **{f"involvedObject.{name}": involved.get(name, "") for name in names}}
 
 
 _FIELDS: dict[str, Callable[[dict], dict[str, str]]] = {

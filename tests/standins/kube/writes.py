@@ -27,6 +27,7 @@ from .validate import validate
 SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 PLAIN_TYPES = ("", "application/json")
 PATCHES = {
+    "application/json-patch+json": lambda plural, current, document: patch.added(current, document),
     "application/merge-patch+json": lambda plural, current, document: patch.merge(current, document),
     "application/strategic-merge-patch+json": patch.strategic,
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-common/state.h"
 
-#include "objects.h"
-
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +10,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "stage.h"
+
 struct fixture {
-	struct state *state;
-	struct message_reader *reader;
-	struct arena arena;
-	struct buf buf;
+	struct stage stage;
 };
 
 static bool drop_endpoints(enum lb_kind kind, void *value)
@@ -32,10 +29,7 @@ static int set_up(void **ret_fixture)
 {
 	static const struct state_config config = {.reduce = drop_endpoints, .want_touched = true};
 	struct fixture *f = calloc(1, sizeof(*f));
-	f->state = state_new(&config);
-	f->reader = message_reader_new();
-	arena_init(&f->arena);
-	buf_init(&f->buf, FRAME_LEN_MAX);
+	stage_init(&f->stage, &config);
 	*ret_fixture = f;
 	return 0;
 }
@@ -43,29 +37,9 @@ static int set_up(void **ret_fixture)
 static int tear_down(void **fixture)
 {
 	struct fixture *f = *fixture;
-	state_free(f->state);
-	message_reader_free(f->reader);
-	arena_fini(&f->arena);
-	buf_fini(&f->buf);
+	stage_fini(&f->stage);
 	free(f);
 	return 0;
-}
-
-static void upsert(struct fixture *f, const void *object)
-{
-	struct schema_error error = {""};
-	struct message message;
-	struct str payload = encode_upsert(&f->buf, object);
-	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
-	arena_reset(&f->arena);
-}
-
-static void remove_one(struct fixture *f, enum lb_kind kind, const char *id)
-{
-	struct schema_error error = {""};
-	struct lb_remove remove = {.kind = kind, .id = str_from(id)};
-	assert_int_equal(state_stage_remove(f->state, &remove, &error), 0);
 }
 
 static void append(char *text, size_t size, const char *word, struct str id)
@@ -81,7 +55,7 @@ static const char *commit(struct fixture *f)
 	static const char *const marks[] = {"+", "~", "-"};
 	struct state_commit told;
 	text[0] = '\0';
-	state_commit(f->state, &told);
+	state_commit(f->stage.state, &told);
 	for (size_t i = 0; i < told.change_count; i++)
 		append(text, sizeof(text), marks[told.changes[i].type],
 			object_id(told.changes[i].object));
@@ -90,7 +64,7 @@ static const char *commit(struct fixture *f)
 		append(text, sizeof(text), "", object_id(told.touched[i]));
 	if (told.is_snapshot)
 		append(text, sizeof(text), "(snapshot)", STR_NONE);
-	state_commit_done(f->state);
+	state_commit_done(f->stage.state);
 	return text;
 }
 
@@ -118,12 +92,12 @@ static void stage_world(struct fixture *f)
 	struct certificate c1 = make_certificate("c1", "key");
 	const void *const all[] = {&h1, &h2, &h3, &p1, &p2, &p3, &c1, &lb1, &lb2};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		upsert(f, all[i]);
+		stage_upsert(&f->stage, all[i]);
 }
 
 static void begin_with_world(struct fixture *f)
 {
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_world(f);
 	commit(f);
 }
@@ -131,20 +105,20 @@ static void begin_with_world(struct fixture *f)
 static void shows_nothing_before_the_commit(void **fixture)
 {
 	struct fixture *f = *fixture;
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_world(f);
-	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")));
-	assert_false(state_is_complete(f->state));
+	assert_null(state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1")));
+	assert_false(state_is_complete(f->stage.state));
 	assert_string_equal(
 		commit(f), "+lb1 +lb2 +h1 +h2 +h3 +p1 +p2 +p3 +c1 | lb1 lb2 (snapshot)");
-	assert_true(state_is_complete(f->state));
-	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
+	assert_true(state_is_complete(f->stage.state));
+	struct object *lb1 = state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1"));
 	assert_non_null(lb1);
 	struct load_balancer value;
-	state_decode(f->state, lb1, &f->arena, &value);
+	state_decode(f->stage.state, lb1, &f->stage.arena, &value);
 	assert_true(str_eq_c(value.name, "one"));
 	assert_true(value.key.rev == object_rev(lb1) && value.key.rev != 0);
-	assert_int_equal(state_count(f->state, LB_POOL), 3);
+	assert_int_equal(state_count(f->stage.state, LB_POOL), 3);
 }
 
 static void lists_what_belongs_together(void **fixture)
@@ -152,17 +126,17 @@ static void lists_what_belongs_together(void **fixture)
 	struct fixture *f = *fixture;
 	struct object **list;
 	begin_with_world(f);
-	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
-	assert_int_equal(state_hosts_of(lb1, &f->arena, &list), 2);
+	struct object *lb1 = state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1"));
+	assert_int_equal(state_hosts_of(lb1, &f->stage.arena, &list), 2);
 	assert_true(str_eq_c(object_id(list[0]), "h1"));
 	assert_true(str_eq_c(object_id(list[1]), "h2"));
-	struct object *p2 = state_find(f->state, LB_POOL, STR("p2"));
-	assert_int_equal(state_users_of(p2, &f->arena, &list), 2);
-	struct object *p3 = state_find(f->state, LB_POOL, STR("p3"));
-	assert_int_equal(state_users_of(p3, &f->arena, &list), 1);
+	struct object *p2 = state_find(f->stage.state, LB_POOL, STR("p2"));
+	assert_int_equal(state_users_of(p2, &f->stage.arena, &list), 2);
+	struct object *p3 = state_find(f->stage.state, LB_POOL, STR("p3"));
+	assert_int_equal(state_users_of(p3, &f->stage.arena, &list), 1);
 	assert_ptr_equal(list[0], lb1);
-	struct object *c1 = state_find(f->state, LB_CERTIFICATE, STR("c1"));
-	assert_int_equal(state_users_of(c1, &f->arena, &list), 1);
+	struct object *c1 = state_find(f->stage.state, LB_CERTIFICATE, STR("c1"));
+	assert_int_equal(state_users_of(c1, &f->stage.arena, &list), 1);
 	assert_ptr_equal(list[0], lb1);
 }
 
@@ -171,20 +145,20 @@ static void touches_only_what_depends_on_a_change(void **fixture)
 	struct fixture *f = *fixture;
 	begin_with_world(f);
 	struct pool p1 = make_pool("p1", 11);
-	upsert(f, &p1);
+	stage_upsert(&f->stage, &p1);
 	assert_string_equal(commit(f), "~p1 | lb1");
 	struct pool p2 = make_pool("p2", 12);
-	upsert(f, &p2);
+	stage_upsert(&f->stage, &p2);
 	assert_string_equal(commit(f), "~p2 | lb2 lb1");
 	struct certificate c1 = make_certificate("c1", "other key");
-	upsert(f, &c1);
+	stage_upsert(&f->stage, &c1);
 	assert_string_equal(commit(f), "~c1 | lb1");
 	/* A host that moves touches both. */
 	struct path_rule rule = {.path = STR("/"), .pool = STR("p1")};
 	struct virtual_host h3 = make_host("h3", "lb1", &rule, 1);
-	upsert(f, &h3);
+	stage_upsert(&f->stage, &h3);
 	assert_string_equal(commit(f), "~h3 | lb2 lb1");
-	remove_one(f, LB_VIRTUAL_HOST, "h3");
+	stage_remove(&f->stage, LB_VIRTUAL_HOST, "h3");
 	assert_string_equal(commit(f), "-h3 | lb1");
 }
 
@@ -196,12 +170,12 @@ static void an_equal_revision_is_no_change(void **fixture)
 	assert_string_equal(commit(f), "|");
 	/* There and back within one batch: likewise. */
 	struct pool p1 = make_pool("p1", 99);
-	upsert(f, &p1);
+	stage_upsert(&f->stage, &p1);
 	p1 = make_pool("p1", 1);
-	upsert(f, &p1);
+	stage_upsert(&f->stage, &p1);
 	assert_string_equal(commit(f), "|");
-	remove_one(f, LB_POOL, "p1");
-	upsert(f, &p1);
+	stage_remove(&f->stage, LB_POOL, "p1");
+	stage_upsert(&f->stage, &p1);
 	assert_string_equal(commit(f), "|");
 }
 
@@ -209,36 +183,36 @@ static void a_snapshot_removes_what_it_does_not_repeat(void **fixture)
 {
 	struct fixture *f = *fixture;
 	begin_with_world(f);
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	struct load_balancer lb2 = make_load_balancer("lb2", "two");
-	upsert(f, &lb2);
+	stage_upsert(&f->stage, &lb2);
 	struct load_balancer lb3 = make_load_balancer("lb3", "three");
-	upsert(f, &lb3);
+	stage_upsert(&f->stage, &lb3);
 	assert_string_equal(
 		commit(f), "+lb3 -lb1 -h1 -h2 -h3 -p1 -p2 -p3 -c1 | lb3 lb2 (snapshot)");
 	/* And only the first commit after sync-begin does. */
-	upsert(f, &lb3);
+	stage_upsert(&f->stage, &lb3);
 	assert_string_equal(commit(f), "|");
-	assert_int_equal(state_count(f->state, LB_LOAD_BALANCER), 2);
+	assert_int_equal(state_count(f->stage.state, LB_LOAD_BALANCER), 2);
 }
 
 static void a_lost_connection_drops_only_what_is_staged(void **fixture)
 {
 	struct fixture *f = *fixture;
 	begin_with_world(f);
-	remove_one(f, LB_LOAD_BALANCER, "lb1");
-	state_drop_staged(f->state);
-	state_begin_snapshot(f->state);
+	stage_remove(&f->stage, LB_LOAD_BALANCER, "lb1");
+	state_drop_staged(f->stage.state);
+	state_begin_snapshot(f->stage.state);
 	struct load_balancer lb3 = make_load_balancer("lb3", "three");
-	upsert(f, &lb3);
-	state_drop_staged(f->state);
-	assert_non_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")));
-	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb3")));
+	stage_upsert(&f->stage, &lb3);
+	state_drop_staged(f->stage.state);
+	assert_non_null(state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1")));
+	assert_null(state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb3")));
 	/* What an abandoned snapshot repeated does not count for the next one. */
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_world(f);
-	state_drop_staged(f->state);
-	state_begin_snapshot(f->state);
+	state_drop_staged(f->stage.state);
+	state_begin_snapshot(f->stage.state);
 	assert_string_equal(commit(f), "-lb1 -lb2 -h1 -h2 -h3 -p1 -p2 -p3 -c1 | (snapshot)");
 }
 
@@ -248,21 +222,21 @@ static void what_was_removed_can_be_read_until_the_end(void **fixture)
 	struct state_commit told;
 	struct load_balancer value;
 	begin_with_world(f);
-	remove_one(f, LB_LOAD_BALANCER, "lb2");
-	state_commit(f->state, &told);
+	stage_remove(&f->stage, LB_LOAD_BALANCER, "lb2");
+	state_commit(f->stage.state, &told);
 	assert_int_equal(told.change_count, 1);
 	assert_false(object_is_present(told.changes[0].object));
-	state_decode(f->state, told.changes[0].object, &f->arena, &value);
+	state_decode(f->stage.state, told.changes[0].object, &f->stage.arena, &value);
 	assert_true(str_eq_c(value.name, "two"));
-	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb2")));
-	state_commit_done(f->state);
+	assert_null(state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb2")));
+	state_commit_done(f->stage.state);
 	/* h3 still refers to it: it may come back. */
 	struct load_balancer lb2 = make_load_balancer("lb2", "again");
-	upsert(f, &lb2);
+	stage_upsert(&f->stage, &lb2);
 	assert_string_equal(commit(f), "+lb2 | lb2");
 	struct object **hosts;
-	struct object *object = state_find(f->state, LB_LOAD_BALANCER, STR("lb2"));
-	assert_int_equal(state_hosts_of(object, &f->arena, &hosts), 1);
+	struct object *object = state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb2"));
+	assert_int_equal(state_hosts_of(object, &f->stage.arena, &hosts), 1);
 }
 
 static void what_is_reduced_is_not_kept_and_its_change_is_none(void **fixture)
@@ -272,20 +246,21 @@ static void what_is_reduced_is_not_kept_and_its_change_is_none(void **fixture)
 		{.ip = STR("10.0.0.2"), .port = 80, .active = true}};
 	begin_with_world(f);
 	struct pool p1 = make_pool("p1", 1);
-	uint64_t before = object_rev(state_find(f->state, LB_POOL, STR("p1")));
+	uint64_t before = object_rev(state_find(f->stage.state, LB_POOL, STR("p1")));
 	p1.endpoints.items = endpoints;
 	for (p1.endpoints.count = 1; p1.endpoints.count <= 2; p1.endpoints.count++) {
-		upsert(f, &p1);
+		stage_upsert(&f->stage, &p1);
 		assert_string_equal(commit(f), "|");
 	}
-	assert_true(object_rev(state_find(f->state, LB_POOL, STR("p1"))) != before);
+	assert_true(object_rev(state_find(f->stage.state, LB_POOL, STR("p1"))) != before);
 	struct pool value;
-	state_decode(f->state, state_find(f->state, LB_POOL, STR("p1")), &f->arena, &value);
+	state_decode(f->stage.state, state_find(f->stage.state, LB_POOL, STR("p1")),
+		&f->stage.arena, &value);
 	assert_int_equal(value.endpoints.count, 0);
 	assert_int_equal(value.target_port, 1);
 	p1.target_port = 2;
 	p1.endpoints.count = 2;
-	upsert(f, &p1);
+	stage_upsert(&f->stage, &p1);
 	assert_string_equal(commit(f), "~p1 | lb1");
 }
 
@@ -296,11 +271,12 @@ static void refuses_what_breaks_the_protocol(void **fixture)
 	struct message message;
 	/* ["upsert", {"kind": "pool"}]: no id, no revision */
 	static const char bytes[] = "\x92\xa6upsert\x81\xa4kind\xa4pool";
-	assert_int_equal(
-		message_open(f->reader, (struct str){bytes, sizeof(bytes) - 1}, &message, &error),
+	assert_int_equal(message_open(f->stage.reader, (struct str){bytes, sizeof(bytes) - 1},
+				 &message, &error),
 		0);
-	state_begin_snapshot(f->state);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), -EBADMSG);
+	state_begin_snapshot(f->stage.state);
+	assert_int_equal(
+		state_stage_upsert(f->stage.state, &message, &f->stage.arena, &error), -EBADMSG);
 	assert_string_not_equal(error.text, "");
 }
 
@@ -310,17 +286,17 @@ static void keeps_what_the_provider_attaches(void **fixture)
 	int mine = 0;
 	struct state_commit told;
 	begin_with_world(f);
-	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
+	struct object *lb1 = state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1"));
 	object_set_user(lb1, &mine);
 	struct load_balancer other = make_load_balancer("lb1", "renamed");
-	upsert(f, &other);
+	stage_upsert(&f->stage, &other);
 	commit(f);
-	assert_ptr_equal(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")), lb1);
+	assert_ptr_equal(state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb1")), lb1);
 	assert_ptr_equal(object_user(lb1), &mine);
-	remove_one(f, LB_LOAD_BALANCER, "lb1");
-	state_commit(f->state, &told);
+	stage_remove(&f->stage, LB_LOAD_BALANCER, "lb1");
+	state_commit(f->stage.state, &told);
 	object_set_user(told.changes[0].object, NULL);
-	state_commit_done(f->state);
+	state_commit_done(f->stage.state);
 }
 
 enum { CROWD_HOSTS = 40, CROWD_LBS = 5, CROWD_POOLS = 7, CROWD_RULES = 6 };
@@ -354,7 +330,7 @@ static void change_one_of(struct crowd *crowd, struct fixture *f)
 	int host = draw(crowd, CROWD_HOSTS);
 	if (draw(crowd, 4) == 0) {
 		crowd->lb_of[host] = -1;
-		remove_one(f, LB_VIRTUAL_HOST, id_text('h', host));
+		stage_remove(&f->stage, LB_VIRTUAL_HOST, id_text('h', host));
 		return;
 	}
 	crowd->lb_of[host] = draw(crowd, CROWD_LBS);
@@ -367,7 +343,7 @@ static void change_one_of(struct crowd *crowd, struct fixture *f)
 	}
 	struct virtual_host value = make_host(id_text('h', host), id_text('l', crowd->lb_of[host]),
 		rules, (size_t)crowd->rule_count[host]);
-	upsert(f, &value);
+	stage_upsert(&f->stage, &value);
 }
 
 static size_t expected_users(const struct crowd *crowd, int pool)
@@ -391,8 +367,8 @@ static void expect_crowd(const struct crowd *crowd, struct fixture *f)
 	struct object **list;
 	for (int lb = 0; lb < CROWD_LBS; lb++) {
 		struct object *object =
-			state_find(f->state, LB_LOAD_BALANCER, str_from(id_text('l', lb)));
-		size_t count = state_hosts_of(object, &f->arena, &list);
+			state_find(f->stage.state, LB_LOAD_BALANCER, str_from(id_text('l', lb)));
+		size_t count = state_hosts_of(object, &f->stage.arena, &list);
 		size_t at = 0;
 		for (int host = 0; host < CROWD_HOSTS; host++) {
 			if (crowd->lb_of[host] != lb)
@@ -403,11 +379,12 @@ static void expect_crowd(const struct crowd *crowd, struct fixture *f)
 		assert_int_equal(at, count);
 	}
 	for (int pool = 0; pool < CROWD_POOLS; pool++) {
-		struct object *object = state_find(f->state, LB_POOL, str_from(id_text('p', pool)));
-		assert_int_equal(
-			state_users_of(object, &f->arena, &list), expected_users(crowd, pool));
+		struct object *object =
+			state_find(f->stage.state, LB_POOL, str_from(id_text('p', pool)));
+		assert_int_equal(state_users_of(object, &f->stage.arena, &list),
+			expected_users(crowd, pool));
 	}
-	arena_reset(&f->arena);
+	arena_reset(&f->stage.arena);
 }
 
 static void references_stay_right_through_many_changes(void **fixture)
@@ -419,17 +396,17 @@ static void references_stay_right_through_many_changes(void **fixture)
 		crowd.lb_of[i] = -1;
 	for (int i = 0; i < CROWD_LBS; i++) {
 		struct load_balancer lb = make_load_balancer(id_text('l', i), "one");
-		upsert(f, &lb);
+		stage_upsert(&f->stage, &lb);
 	}
 	for (int i = 0; i < CROWD_POOLS; i++) {
 		struct pool pool = make_pool(id_text('p', i), 1);
-		upsert(f, &pool);
+		stage_upsert(&f->stage, &pool);
 	}
 	for (int round = 0; round < 500; round++) {
 		for (int i = draw(&crowd, 10); i >= 0; i--)
 			change_one_of(&crowd, f);
-		state_commit(f->state, &told);
-		state_commit_done(f->state);
+		state_commit(f->stage.state, &told);
+		state_commit_done(f->stage.state);
 		expect_crowd(&crowd, f);
 	}
 }
@@ -445,34 +422,34 @@ static void an_object_may_be_used_by_very_many(void **fixture)
 	struct path_rule *rules = calloc(MANY, sizeof(*rules));
 	struct load_balancer lb = make_load_balancer("lb", "one");
 	struct pool pool = make_pool("p", 1);
-	upsert(f, &lb);
-	upsert(f, &pool);
+	stage_upsert(&f->stage, &lb);
+	stage_upsert(&f->stage, &pool);
 	for (int i = 0; i < MANY; i++) {
 		struct virtual_host host = make_host(id_text('h', i), "lb", &one, 1);
 		rules[i] = one;
-		upsert(f, &host);
+		stage_upsert(&f->stage, &host);
 	}
 	struct virtual_host wide = make_host("wide", "lb", rules, MANY);
-	upsert(f, &wide);
-	state_commit(f->state, &told);
-	state_commit_done(f->state);
-	struct object *object = state_find(f->state, LB_POOL, STR("p"));
-	struct object *lb_object = state_find(f->state, LB_LOAD_BALANCER, STR("lb"));
-	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), MANY + 1);
+	stage_upsert(&f->stage, &wide);
+	state_commit(f->stage.state, &told);
+	state_commit_done(f->stage.state);
+	struct object *object = state_find(f->stage.state, LB_POOL, STR("p"));
+	struct object *lb_object = state_find(f->stage.state, LB_LOAD_BALANCER, STR("lb"));
+	assert_int_equal(state_hosts_of(lb_object, &f->stage.arena, &list), MANY + 1);
 	for (int i = 0; i < MANY; i += 2)
-		remove_one(f, LB_VIRTUAL_HOST, id_text('h', i));
-	remove_one(f, LB_VIRTUAL_HOST, "wide");
-	state_commit(f->state, &told);
+		stage_remove(&f->stage, LB_VIRTUAL_HOST, id_text('h', i));
+	stage_remove(&f->stage, LB_VIRTUAL_HOST, "wide");
+	state_commit(f->stage.state, &told);
 	assert_int_equal(told.change_count, MANY / 2 + 1);
-	state_commit_done(f->state);
-	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), MANY / 2);
-	assert_int_equal(state_users_of(object, &f->arena, &list), 1);
+	state_commit_done(f->stage.state);
+	assert_int_equal(state_hosts_of(lb_object, &f->stage.arena, &list), MANY / 2);
+	assert_int_equal(state_users_of(object, &f->stage.arena, &list), 1);
 	for (int i = 1; i < MANY; i += 2)
-		remove_one(f, LB_VIRTUAL_HOST, id_text('h', i));
-	state_commit(f->state, &told);
-	state_commit_done(f->state);
-	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), 0);
-	assert_int_equal(state_users_of(object, &f->arena, &list), 0);
+		stage_remove(&f->stage, LB_VIRTUAL_HOST, id_text('h', i));
+	state_commit(f->stage.state, &told);
+	state_commit_done(f->stage.state);
+	assert_int_equal(state_hosts_of(lb_object, &f->stage.arena, &list), 0);
+	assert_int_equal(state_users_of(object, &f->stage.arena, &list), 0);
 	free(rules);
 }
 
@@ -493,23 +470,23 @@ static void follows_policies_and_users(void **fixture)
 	struct auth_user user = {STR("alice"), STR("{SHA}x")};
 	struct users users = {.key = {.kind = LB_USERS, .id = STR("u")}, .users = {&user, 1}};
 	struct pool p1 = make_pool("p1", 1);
-	upsert(f, &lb);
-	upsert(f, &host);
+	stage_upsert(&f->stage, &lb);
+	stage_upsert(&f->stage, &host);
 	assert_string_equal(commit(f), "+lb +h | lb");
-	upsert(f, &users);
+	stage_upsert(&f->stage, &users);
 	assert_string_equal(commit(f), "+u |");
-	upsert(f, &policy);
+	stage_upsert(&f->stage, &policy);
 	assert_string_equal(commit(f), "+y | lb");
 	user.hash = STR("{SHA}y");
-	upsert(f, &users);
+	stage_upsert(&f->stage, &users);
 	assert_string_equal(commit(f), "~u | lb");
-	upsert(f, &p1);
+	stage_upsert(&f->stage, &p1);
 	assert_string_equal(commit(f), "+p1 | lb");
 	rules[0].policy = rules[1].policy = STR("other");
-	upsert(f, &host);
+	stage_upsert(&f->stage, &host);
 	assert_string_equal(commit(f), "~h | lb");
-	remove_one(f, LB_POLICY, "y");
-	remove_one(f, LB_USERS, "u");
+	stage_remove(&f->stage, LB_POLICY, "y");
+	stage_remove(&f->stage, LB_USERS, "u");
 	assert_string_equal(commit(f), "-y -u |");
 }
 
@@ -539,9 +516,9 @@ static void a_rule_leads_to_one_thing(void **fixture)
 		struct virtual_host host = make_host("h", "lb", rules, 2);
 		struct schema_error error = {""};
 		struct message message;
-		struct str payload = encode_upsert(&f->buf, &host);
-		assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-		int err = state_stage_upsert(f->state, &message, &f->arena, &error);
+		struct str payload = encode_upsert(&f->stage.buf, &host);
+		assert_int_equal(message_open(f->stage.reader, payload, &message, &error), 0);
+		int err = state_stage_upsert(f->stage.state, &message, &f->stage.arena, &error);
 		assert_int_equal(err, cases[i].want != NULL ? -EBADMSG : 0);
 		assert_string_equal(error.text, cases[i].want != NULL ? cases[i].want : "");
 	}

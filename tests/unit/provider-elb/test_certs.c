@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/certs.h"
 
-#include "../provider-common/objects.h"
 #include "common/buf.h"
 #include "fake_acm.h"
 
@@ -14,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "../provider-common/stage.h"
 
 static const double REMOVE_DELAY_S = 600;
 static double clock_ahead_s;
@@ -28,10 +29,7 @@ static double clock_ahead_s;
 
 struct fixture {
 	struct ev_loop *loop;
-	struct state *state;
-	struct message_reader *reader;
-	struct arena arena;
-	struct buf buf;
+	struct stage stage;
 	struct call_queue *queue;
 	struct certs *certs;
 	struct settings settings;
@@ -75,12 +73,12 @@ static void start(struct fixture *f)
 	for (size_t i = 0; i < CALL_CLASS_COUNT; i++)
 		queue_config.rates[i] = (struct call_rate){.per_s = 1000, .burst = 1000};
 	f->queue = call_queue_new(&queue_config);
-	f->state = state_new(&state_config);
+	stage_init(&f->stage, &state_config);
 	struct certs_config config = {
 		.loop = f->loop,
 		.client = NULL,
 		.queue = f->queue,
-		.state = f->state,
+		.state = f->stage.state,
 		.settings = &f->settings,
 		.remove_delay_s = REMOVE_DELAY_S,
 		.on_change = on_change,
@@ -95,7 +93,7 @@ static void stop(struct fixture *f)
 {
 	certs_free(f->certs);
 	call_queue_free(f->queue);
-	state_free(f->state);
+	stage_fini(&f->stage);
 }
 
 static int set_up(void **ret_fixture)
@@ -103,10 +101,7 @@ static int set_up(void **ret_fixture)
 	static const char *const names[] = {"a.crt", "a.key", "b.crt", "b.key"};
 	struct fixture *f = calloc(1, sizeof(*f));
 	f->loop = ev_loop_new(EVFLAG_AUTO);
-	f->reader = message_reader_new();
 	f->settings.cluster = STR("demo");
-	arena_init(&f->arena);
-	buf_init(&f->buf, FRAME_LEN_MAX);
 	for (size_t i = 0; i < 4; i++)
 		load(&f->pem[i], names[i]);
 	start(f);
@@ -119,9 +114,6 @@ static int tear_down(void **fixture)
 	struct fixture *f = *fixture;
 	stop(f);
 	fake_reset();
-	message_reader_free(f->reader);
-	arena_fini(&f->arena);
-	buf_fini(&f->buf);
 	for (size_t i = 0; i < 4; i++)
 		buf_fini(&f->pem[i]);
 	ev_loop_destroy(f->loop);
@@ -145,29 +137,12 @@ static void wait_s(struct fixture *f, double seconds)
 	run(f);
 }
 
-static void upsert(struct fixture *f, const void *object)
-{
-	struct schema_error error = {""};
-	struct message message;
-	struct str payload = encode_upsert(&f->buf, object);
-	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
-	arena_reset(&f->arena);
-}
-
-static void remove_one(struct fixture *f, enum lb_kind kind, const char *id)
-{
-	struct schema_error error = {""};
-	struct lb_remove remove = {.kind = kind, .id = str_from(id)};
-	assert_int_equal(state_stage_remove(f->state, &remove, &error), 0);
-}
-
 static void commit(struct fixture *f)
 {
 	struct state_commit told;
-	state_commit(f->state, &told);
+	state_commit(f->stage.state, &told);
 	certs_on_commit(f->certs, &told);
-	state_commit_done(f->state);
+	state_commit_done(f->stage.state);
 	run(f);
 }
 
@@ -183,7 +158,7 @@ static void stage_certificate(struct fixture *f, const char *id, size_t pem)
 	certificate.private_key = buf_str(&f->pem[pem + 1]);
 	assert_null(cert_check(certificate.chain, certificate.private_key, &arena, &info));
 	certificate.not_after = (uint64_t)info.not_after;
-	upsert(f, &certificate);
+	stage_upsert(&f->stage, &certificate);
 	arena_fini(&arena);
 }
 
@@ -195,7 +170,7 @@ static void stage_balancer(struct fixture *f, const char *id, const char *certif
 	struct load_balancer lb = make_load_balancer(id, id);
 	lb.listeners.items = &https;
 	lb.listeners.count = 1;
-	upsert(f, &lb);
+	stage_upsert(&f->stage, &lb);
 }
 
 /* What discovery does: everything with our cluster's tag. */
@@ -215,7 +190,7 @@ static void list(struct fixture *f)
 static void begin(struct fixture *f, size_t pem)
 {
 	list(f);
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_certificate(f, "c", pem);
 	stage_balancer(f, "lb", "c");
 	commit(f);
@@ -249,7 +224,7 @@ static void assert_log(const char *want)
 static void imports_what_a_load_balancer_uses(void **fixture)
 {
 	struct fixture *f = *fixture;
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_certificate(f, "c", 0);
 	stage_certificate(f, "unused", 2);
 	commit(f);
@@ -288,7 +263,7 @@ static void finds_what_the_tagging_api_does_not_tell_yet(void **fixture)
 	restart(f);
 	certs_listed(f->certs);
 	run(f);
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_certificate(f, "c", 0);
 	stage_balancer(f, "lb", "c");
 	commit(f);
@@ -393,13 +368,13 @@ static void removes_what_nothing_uses_for_long(void **fixture)
 	fake_set_content(other, buf_str(&f->pem[2]));
 	begin(f, 0);
 	acm.log[0] = '\0';
-	remove_one(f, LB_LOAD_BALANCER, "lb");
+	stage_remove(&f->stage, LB_LOAD_BALANCER, "lb");
 	commit(f);
 	wait_s(f, REMOVE_DELAY_S / 2);
 	stage_balancer(f, "lb", "c");
 	commit(f);
-	remove_one(f, LB_LOAD_BALANCER, "lb");
-	remove_one(f, LB_CERTIFICATE, "c");
+	stage_remove(&f->stage, LB_LOAD_BALANCER, "lb");
+	stage_remove(&f->stage, LB_CERTIFICATE, "c");
 	commit(f);
 	wait_s(f, REMOVE_DELAY_S - 10);
 	assert_log("");
@@ -416,7 +391,7 @@ static void removes_nothing_before_a_snapshot(void **fixture)
 	list(f);
 	wait_s(f, REMOVE_DELAY_S * 10);
 	assert_log("ListCertificates 0\n");
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	commit(f);
 	wait_s(f, REMOVE_DELAY_S - 10);
 	assert_log("");
@@ -433,7 +408,7 @@ static void leaves_the_default_certificate_alone(void **fixture)
 	restart(f);
 	f->settings.default_certificate = str_from(acm.all[0].arn);
 	list(f);
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	commit(f);
 	wait_s(f, REMOVE_DELAY_S * 2);
 	assert_log("ListCertificates 0\n");
@@ -495,7 +470,7 @@ static void waits_for_a_list_after_another_replica(void **fixture)
 	list(f);
 	assert_int_equal(f->known, 1);
 	certs_take_over(f->certs);
-	state_begin_snapshot(f->state);
+	state_begin_snapshot(f->stage.state);
 	stage_certificate(f, "c", 0);
 	stage_balancer(f, "lb", "c");
 	commit(f);

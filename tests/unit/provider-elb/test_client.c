@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calls to a server that checks their signatures: what goes out, and every way they end. */
-#include "aws_server.h"
+#include "aws_session.h"
 
 #include "provider-elb/client.h"
 
@@ -45,18 +45,7 @@ static void on_done(void *ctx, const struct client_answer *answer)
 /* With these variables, NULL after the last, and all services at the server. */
 static void start(const char *const *list)
 {
-	char *problem = NULL;
-	const struct aws_environment *environment = variables(list);
-	set_variable("AWS_ENDPOINT_URL", aws_server_url(""));
-	set_variable("AWS_REGION", "us-east-1");
-	assert_null(endpoints_init(&endpoints, environment, NULL, false, false));
-	struct credentials_config config = {.loop = loop,
-		.environment = environment,
-		.endpoints = &endpoints,
-		.on_change = on_change};
-	credentials = credentials_new(&config, &problem);
-	assert_null(problem);
-	credentials_start(credentials);
+	credentials = session_start(loop, list, on_change, &endpoints);
 	client = client_new(loop, credentials, &endpoints, 10);
 }
 

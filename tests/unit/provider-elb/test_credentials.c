@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Each source of credentials, asked of a server; and when keys are got and told. */
-#include "aws_server.h"
+#include "aws_session.h"
 
 #include "provider-elb/credentials.h"
 
@@ -57,18 +57,7 @@ static int tear_down(void **state)
 
 static void start(const char *const *list)
 {
-	char *wrong = NULL;
-	const struct aws_environment *environment = variables(list);
-	set_variable("AWS_ENDPOINT_URL", aws_server_url(""));
-	set_variable("AWS_REGION", "us-east-1");
-	assert_null(endpoints_init(&endpoints, environment, NULL, false, false));
-	struct credentials_config config = {.loop = loop,
-		.environment = environment,
-		.endpoints = &endpoints,
-		.on_change = on_change};
-	credentials = credentials_new(&config, &wrong);
-	assert_null(wrong);
-	credentials_start(credentials);
+	credentials = session_start(loop, list, on_change, &endpoints);
 }
 
 /* One line of each form, in static buffers. */

@@ -3,7 +3,6 @@
 
 #include "common/json.h"
 #include "provider-elb/config.h"
-#include "tests/unit/provider-common/objects.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "../provider-common/stage.h"
+
 enum { LONG_NAME_LEN = 253, FILES_MAX = 8, NOTICES_TEXT_LEN = 4096 };
 
 struct file {
@@ -21,10 +22,7 @@ struct file {
 };
 
 struct fixture {
-	struct state *state;
-	struct message_reader *reader;
-	struct arena arena;
-	struct buf buf;
+	struct stage stage;
 	struct file files[FILES_MAX];
 	size_t file_count;
 	char notices[NOTICES_TEXT_LEN];
@@ -35,11 +33,8 @@ static int set_up(void **ret_fixture)
 	static const struct state_config config = {.want_touched = false};
 	struct fixture *f = calloc(1, sizeof(*f));
 	assert_non_null(f);
-	f->state = state_new(&config);
-	state_begin_snapshot(f->state);
-	f->reader = message_reader_new();
-	arena_init(&f->arena);
-	buf_init(&f->buf, FRAME_LEN_MAX);
+	stage_init(&f->stage, &config);
+	state_begin_snapshot(f->stage.state);
 	*ret_fixture = f;
 	return 0;
 }
@@ -51,22 +46,9 @@ static int tear_down(void **fixture)
 		free(f->files[i].name);
 		free(f->files[i].content);
 	}
-	state_free(f->state);
-	message_reader_free(f->reader);
-	arena_fini(&f->arena);
-	buf_fini(&f->buf);
+	stage_fini(&f->stage);
 	free(f);
 	return 0;
-}
-
-static void upsert(struct fixture *f, const void *object)
-{
-	struct schema_error error = {""};
-	struct message message;
-	struct str payload = encode_upsert(&f->buf, object);
-	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
-	arena_reset(&f->arena);
 }
 
 static void on_file(void *ctx, const char *name, struct str content)
@@ -102,14 +84,14 @@ static void render(struct fixture *f)
 		.health_check_timeout = 5,
 		.deregistration_delay = 30};
 	struct state_commit commit;
-	state_commit(f->state, &commit);
-	struct filter_job job = {.state = f->state,
+	state_commit(f->stage.state, &commit);
+	struct filter_job job = {.state = f->stage.state,
 		.commit = &commit,
 		.on_file = on_file,
 		.on_notices = on_notices,
 		.ctx = f};
 	assert_null(elb_filter.render(&job, &config));
-	state_commit_done(f->state);
+	state_commit_done(f->stage.state);
 }
 
 static void stage(struct fixture *f)
@@ -149,10 +131,10 @@ static void stage(struct fixture *f)
 	lb.owners.items = &owner;
 	lb.owners.count = 1;
 	lb.scale = 2;
-	upsert(f, &certificate);
-	upsert(f, &pool);
-	upsert(f, &lb);
-	upsert(f, &host);
+	stage_upsert(&f->stage, &certificate);
+	stage_upsert(&f->stage, &pool);
+	stage_upsert(&f->stage, &lb);
+	stage_upsert(&f->stage, &host);
 }
 
 static void people_can_read_it(void **fixture)
@@ -315,7 +297,7 @@ static void files_are_named_after_what_they_are_for(void **fixture)
 		lb.owners.count = 1;
 		lb.listeners.items = &listener;
 		lb.listeners.count = 1;
-		upsert(f, &lb);
+		stage_upsert(&f->stage, &lb);
 		render(f);
 		assert_int_equal(f->file_count, 2);
 		assert_string_equal(f->files[0].name, cases[i].want);
@@ -331,9 +313,9 @@ static void nothing_is_shown_of_what_is_not_made(void **fixture)
 	struct load_balancer absent = make_load_balancer("c", "c");
 	kept.keep = true;
 	absent.absent = true;
-	upsert(f, &empty);
-	upsert(f, &kept);
-	upsert(f, &absent);
+	stage_upsert(&f->stage, &empty);
+	stage_upsert(&f->stage, &kept);
+	stage_upsert(&f->stage, &absent);
 	render(f);
 	assert_int_equal(f->file_count, 0);
 }

@@ -2,7 +2,6 @@
 /* Rules with more than a pool: which routes become of them, and what is said of those that cannot be had. */
 #include "provider-proxy/routes.h"
 
-#include "../provider-common/objects.h"
 #include "provider-proxy/policy_checks.h"
 
 #include <setjmp.h>
@@ -13,14 +12,13 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "../provider-common/stage.h"
+
 struct fixture {
-	struct state *state;
+	struct stage stage;
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
-	struct message_reader *reader;
-	struct arena arena;
-	struct buf buf;
 	bool is_short; /* of room: what is written does not fit */
 };
 
@@ -63,13 +61,10 @@ static int set_up(void **ret_fixture)
 	static struct route_writer writer;
 	struct fixture *f = calloc(1, sizeof(*f));
 	writer = (struct route_writer){f, write_route, write_policy};
-	f->state = state_new(&config);
+	stage_init(&f->stage, &config);
 	f->rows = rows_new();
 	f->notices = notices_new(NULL, NULL);
 	f->routes = routes_new(f->rows, f->notices, ROUTES_BY_HOST, &writer);
-	f->reader = message_reader_new();
-	arena_init(&f->arena);
-	buf_init(&f->buf, FRAME_LEN_MAX);
 	*ret_fixture = f;
 	return 0;
 }
@@ -77,39 +72,30 @@ static int set_up(void **ret_fixture)
 static int tear_down(void **fixture)
 {
 	struct fixture *f = *fixture;
-	routes_free(f->routes, f->state);
-	state_free(f->state);
+	routes_free(f->routes, f->stage.state);
+	stage_fini(&f->stage);
 	rows_free(f->rows);
 	notices_free(f->notices);
-	message_reader_free(f->reader);
-	arena_fini(&f->arena);
-	buf_fini(&f->buf);
 	free(f);
 	return 0;
 }
 
 static void put(struct fixture *f, const void *object)
 {
-	struct schema_error error = {""};
-	struct message message;
 	struct state_commit commit;
-	struct str payload = encode_upsert(&f->buf, object);
-	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
-	state_commit(f->state, &commit);
-	routes_on_commit(f->routes, f->state, &commit);
-	state_commit_done(f->state);
+	stage_upsert(&f->stage, object);
+	state_commit(f->stage.state, &commit);
+	routes_on_commit(f->routes, f->stage.state, &commit);
+	state_commit_done(f->stage.state);
 }
 
 static void drop(struct fixture *f, enum lb_kind kind, const char *id)
 {
-	struct schema_error error = {""};
-	struct lb_remove gone = {kind, str_from(id)};
 	struct state_commit commit;
-	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
-	state_commit(f->state, &commit);
-	routes_on_commit(f->routes, f->state, &commit);
-	state_commit_done(f->state);
+	stage_remove(&f->stage, kind, id);
+	state_commit(f->stage.state, &commit);
+	routes_on_commit(f->routes, f->stage.state, &commit);
+	state_commit_done(f->stage.state);
 }
 
 static void put_host(struct fixture *f, struct path_rule *rules, size_t count, bool is_decoded)
@@ -124,13 +110,13 @@ static const char *at(struct fixture *f, enum row_table table, char letter, cons
 {
 	static char text[600];
 	struct name host = name_of(letter, STR("host"));
-	struct str key = arena_printf(&f->arena, "%s%s", host.text, path);
+	struct str key = arena_printf(&f->stage.arena, "%s%s", host.text, path);
 	struct str value = rows_wanted(f->rows, table, key);
 	if (value.p == NULL)
 		return "none";
 	if (value.p[0] == 'r')
-		value = rows_wanted(
-			f->rows, ROW_WHOLE, arena_printf(&f->arena, "route:%.*s", STR_FMT(value)));
+		value = rows_wanted(f->rows, ROW_WHOLE,
+			arena_printf(&f->stage.arena, "route:%.*s", STR_FMT(value)));
 	else
 		value = STR("pool");
 	snprintf(text, sizeof(text), "%.*s", STR_FMT(value));
@@ -188,8 +174,8 @@ static void what_is_plain_stays_plain(void **fixture)
 	assert_int_equal(row_count(f), 5);
 	/* Another content is another route; nothing of the old one stays. */
 	struct name host = name_of(NAME_HOST, STR("host"));
-	struct str key = arena_printf(&f->arena, "%s/b/", host.text);
-	struct str before = arena_str(&f->arena, rows_wanted(f->rows, ROW_PREFIX, key));
+	struct str key = arena_printf(&f->stage.arena, "%s/b/", host.text);
+	struct str before = arena_str(&f->stage.arena, rows_wanted(f->rows, ROW_PREFIX, key));
 	rules[1].pool = STR("c");
 	put_host(f, rules, 3, false);
 	assert_string_equal(at(f, ROW_PREFIX, NAME_HOST, "/b/"), "c");
@@ -211,8 +197,9 @@ static void with_a_regular_expression_all_are_compared(void **fixture)
 	assert_string_equal(at(f, ROW_PREFIX, NAME_HOST, "/"), "x@/x,a@,b@/b");
 	/* Plain HTTP: without the second one. */
 	struct name host = name_of(NAME_HOST, STR("host"));
-	assert_true(name_is_one(NAME_HOST,
-		rows_wanted(f->rows, ROW_WHOLE, arena_printf(&f->arena, "plain:%s", host.text))));
+	assert_true(name_is_one(
+		NAME_HOST, rows_wanted(f->rows, ROW_WHOLE,
+				   arena_printf(&f->stage.arena, "plain:%s", host.text))));
 }
 
 static void decoded_hosts_have_another_letter(void **fixture)
@@ -231,7 +218,7 @@ static void decoded_hosts_have_another_letter(void **fixture)
 static void one_notice(struct fixture *f, const char *reason)
 {
 	struct lb_notice *list;
-	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 1);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->stage.arena, &list), 1);
 	assert_true(str_eq_c(list[0].reason, reason));
 	assert_true(str_eq_c(list[0].ingress, "default/web"));
 }
@@ -255,7 +242,7 @@ static void what_cannot_be_had_is_closed(void **fixture)
 	one_notice(f, "RuleRefused");
 	drop(f, LB_VIRTUAL_HOST, "host");
 	struct lb_notice *list;
-	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 0);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->stage.arena, &list), 0);
 }
 
 static void too_many_conditions_are_closed(void **fixture)
@@ -284,7 +271,9 @@ static void policies_are_rows(void **fixture)
 		.ingress = STR("default/web"),
 		.body_max_bytes = 7};
 	struct name name = name_of(NAME_POLICY, STR("y"));
-	struct str key = arena_printf(&f->arena, "policy:%s", name.text);
+	char text[128];
+	(void)snprintf(text, sizeof(text), "policy:%s", name.text);
+	struct str key = str_from(text);
 	put(f, &policy);
 	assert_true(str_eq_c(rows_wanted(f->rows, ROW_WHOLE, key), "7"));
 	struct source_access access = {.allow = {(struct str[]){STR("10.0.0.0/33")}, 1}};
@@ -302,7 +291,7 @@ static void policies_are_rows(void **fixture)
 	one_notice(f, "TrafficPolicyRefused");
 	drop(f, LB_POLICY, "y");
 	struct lb_notice *list;
-	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 0);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->stage.arena, &list), 0);
 }
 
 int main(void)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/routes.h"
 
-#include "../provider-common/objects.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,27 +9,23 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "../provider-common/stage.h"
+
 struct fixture {
-	struct state *state;
+	struct stage stage;
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
-	struct message_reader *reader;
-	struct arena arena;
-	struct buf buf;
 };
 
 static int set_up(void **ret_fixture)
 {
 	static const struct state_config config = {0};
 	struct fixture *f = calloc(1, sizeof(*f));
-	f->state = state_new(&config);
+	stage_init(&f->stage, &config);
 	f->rows = rows_new();
 	f->notices = notices_new(NULL, NULL);
 	f->routes = routes_new(f->rows, f->notices, ROUTES_BY_HOST, NULL);
-	f->reader = message_reader_new();
-	arena_init(&f->arena);
-	buf_init(&f->buf, FRAME_LEN_MAX);
 	*ret_fixture = f;
 	return 0;
 }
@@ -39,13 +33,10 @@ static int set_up(void **ret_fixture)
 static int tear_down(void **fixture)
 {
 	struct fixture *f = *fixture;
-	routes_free(f->routes, f->state);
-	state_free(f->state);
+	routes_free(f->routes, f->stage.state);
+	stage_fini(&f->stage);
 	rows_free(f->rows);
 	notices_free(f->notices);
-	message_reader_free(f->reader);
-	arena_fini(&f->arena);
-	buf_fini(&f->buf);
 	free(f);
 	return 0;
 }
@@ -53,18 +44,9 @@ static int tear_down(void **fixture)
 static void commit(struct fixture *f)
 {
 	struct state_commit commit;
-	state_commit(f->state, &commit);
-	routes_on_commit(f->routes, f->state, &commit);
-	state_commit_done(f->state);
-}
-
-static void upsert(struct fixture *f, const void *object)
-{
-	struct schema_error error = {""};
-	struct message message;
-	struct str payload = encode_upsert(&f->buf, object);
-	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
-	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
+	state_commit(f->stage.state, &commit);
+	routes_on_commit(f->routes, f->stage.state, &commit);
+	state_commit_done(f->stage.state);
 }
 
 static void put_host(struct fixture *f, const char *name, struct path_rule *rules, size_t count,
@@ -78,7 +60,7 @@ static void put_host(struct fixture *f, const char *name, struct path_rule *rule
 		.rules = {rules, count},
 		.passthrough = passthrough,
 	};
-	upsert(f, &host);
+	stage_upsert(&f->stage, &host);
 	commit(f);
 }
 
@@ -129,7 +111,7 @@ static void a_host_becomes_rows(void **fixture)
 	assert_int_equal(wanted_count(f, ROW_PREFIX), 0);
 	struct lb_remove gone = {LB_VIRTUAL_HOST, STR("host")};
 	struct schema_error error;
-	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	assert_int_equal(state_stage_remove(f->stage.state, &gone, &error), 0);
 	commit(f);
 	assert_int_equal(wanted_count(f, ROW_WHOLE), 0);
 }
@@ -175,7 +157,7 @@ static void plain_http_does_not_know_tls_only_rules(void **fixture)
 
 static void use_form(struct fixture *f, enum routes_form form)
 {
-	routes_free(f->routes, f->state);
+	routes_free(f->routes, f->stage.state);
 	f->routes = routes_new(f->rows, f->notices, form, NULL);
 }
 
@@ -226,7 +208,7 @@ static void a_host_that_had_paths_keeps_its_row_of_all(void **fixture)
 	}
 	struct lb_remove gone = {LB_VIRTUAL_HOST, STR("host")};
 	struct schema_error error;
-	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	assert_int_equal(state_stage_remove(f->stage.state, &gone, &error), 0);
 	commit(f);
 	assert_int_equal(wanted_count(f, ROW_WHOLE) + wanted_count(f, ROW_PREFIX), 0);
 }
@@ -248,8 +230,8 @@ static void a_host_that_takes_the_place_of_another_keeps_its_row(void **fixture)
 	struct schema_error error;
 	use_form(f, ROUTES_DIRECT);
 	put_host(f, "a.test", &rule, 1, false);
-	upsert(f, &next);
-	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	stage_upsert(&f->stage, &next);
+	assert_int_equal(state_stage_remove(f->stage.state, &gone, &error), 0);
 	commit(f);
 	assert_pool(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), "root");
 }
@@ -277,11 +259,11 @@ static void what_breaks_a_check_is_told_alone(void **fixture)
 	};
 	put_host(f, "a.test", rules, 2, false);
 	assert_int_equal(wanted_count(f, ROW_PREFIX), 1);
-	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 1);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->stage.arena, &list), 1);
 	assert_true(str_eq_c(list[0].ingress, "default/bad"));
 	assert_true(str_eq_c(list[0].reason, "PathRefused"));
 	put_host(f, "a.test", rules + 1, 1, false);
-	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 0);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->stage.arena, &list), 0);
 }
 
 int main(void)
