@@ -15,10 +15,11 @@ static bool has_tls_words(const struct backend_wish *wish)
 size_t backend_secrets(const struct plan *plan, struct str ret_names[BACKEND_SECRETS_MAX])
 {
 	size_t count = 0;
-	/* All pools of an Ingress have the same TLS settings, if any. */
+	/* All pools of the rules of an Ingress have the same TLS settings, if any. */
 	for (size_t i = 0; i < plan->pools.count; i++) {
 		const struct backend_wish *wish = plan->pools.items[i].backend;
-		if (wish == NULL)
+		/* Those of its policy have none. */
+		if (wish == NULL || (str_is_empty(wish->ca) && str_is_empty(wish->client)))
 			continue;
 		if (!str_is_empty(wish->ca))
 			ret_names[count++] = wish->ca;

@@ -3,6 +3,7 @@
 
 #include "translator/diag.h"
 #include "translator/hosts.h"
+#include "translator/route_settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ enum { SHOWN_PORTS_MAX = 8 };
 struct port_wish {
 	struct str name; /* either name or number */
 	uint64_t number;
+	bool is_first; /* or the first of all */
 };
 
 static bool is_tcp(struct str port)
@@ -33,10 +35,19 @@ static struct str port_as_written(struct str port)
 	return port;
 }
 
+/* For messages. */
+static struct str shown_port(struct str port)
+{
+	port = port_as_written(port);
+	return str_eq(port, STR(ROUTE_FIRST_PORT)) ? STR("first") : port;
+}
+
 static struct port_wish read_wish(struct str port)
 {
 	int64_t number = 0;
 	port = port_as_written(port);
+	if (str_eq(port, STR(ROUTE_FIRST_PORT)))
+		return (struct port_wish){.is_first = true};
 	if (str_starts_with(port, STR(NAME_PREFIX)))
 		return (struct port_wish){.name = str_skip(port, sizeof(NAME_PREFIX) - 1)};
 	if (str_to_int(port, 1, 65535, &number))
@@ -46,6 +57,8 @@ static struct port_wish read_wish(struct str port)
 
 static bool is_wished(const struct service_port *port, const struct port_wish *wish)
 {
+	if (wish->is_first)
+		return true;
 	return wish->number != 0 ? port->port == wish->number : str_eq(port->name, wish->name);
 }
 
@@ -154,8 +167,7 @@ static void build_external(const struct backend_request *request, const struct s
 		port != NULL && port->target_number != 0 ? port->target_number : pool->port;
 	if (pool->target_port == 0)
 		set_problem(problem, arena, "ServicePortNotFound", "Service %.*s has no port %s",
-			STR_FMT(request->service),
-			diag_quote(arena, port_as_written(request->port)));
+			STR_FMT(request->service), diag_quote(arena, shown_port(request->port)));
 }
 
 /* ---- result ---- */
@@ -180,7 +192,7 @@ static void check_endpoints(const struct backend_request *request, const struct 
 			   "answered with 503"
 			 : "no endpoint of Service %.*s is ready for its port %s, requests for it "
 			   "are answered with 503",
-		STR_FMT(request->service), diag_quote(arena, port_as_written(request->port)));
+		STR_FMT(request->service), diag_quote(arena, shown_port(request->port)));
 }
 
 static void tell_refused(const struct backend_request *request,
@@ -234,15 +246,13 @@ static void build_found(const struct backend_request *request, struct arena *are
 		set_problem(problem, arena, "ServicePortNotFound",
 			"Service %.*s has no port %s, requests for it are answered with 503; its "
 			"ports: %.*s",
-			STR_FMT(request->service),
-			diag_quote(arena, port_as_written(request->port)),
+			STR_FMT(request->service), diag_quote(arena, shown_port(request->port)),
 			STR_FMT(list_ports(service, arena)));
 	else if (port->protocol != PROTOCOL_TCP)
 		set_problem(problem, arena, "ServicePortNotTCP",
 			"port %s of Service %.*s is not one of TCP, requests for it are answered "
 			"with 503",
-			diag_quote(arena, port_as_written(request->port)),
-			STR_FMT(request->service));
+			diag_quote(arena, shown_port(request->port)), STR_FMT(request->service));
 	else
 		build_endpoints(request, port, arena, pool, problem);
 }
@@ -277,7 +287,6 @@ void backend_build(const struct backend_request *request, struct arena *arena,
 		ret_pool->port_name = wish.name;
 		set_problem(ret_problem, arena, "ServiceNotFound",
 			"there is no Service %.*s, requests for its port %s are answered with 503",
-			STR_FMT(request->service),
-			diag_quote(arena, port_as_written(request->port)));
+			STR_FMT(request->service), diag_quote(arena, shown_port(request->port)));
 	}
 }

@@ -67,11 +67,12 @@ struct plan_host {
 };
 
 /* A pool is a Service's port as the Ingress names it, so that it depends on nothing else: id
- * "namespace/service:port". A port name of digits alone is written "name:80". */
+ * "namespace/service:port". A port name of digits alone is written "name:80", and the first of its ports ROUTE_FIRST_PORT. */
 struct plan_pool {
 	struct str id;
-	struct str service; /* empty: the backend was refused, the pool has no endpoints */
-	struct str port;    /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
+	struct str namespace; /* of the Service; empty: the Ingress's own */
+	struct str service;   /* empty: the backend was refused, the pool has no endpoints */
+	struct str port; /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
 	const struct stickiness
 		*stickiness; /* all three only where a class shares a load balancer */
 	const struct health_check *check;

@@ -121,6 +121,35 @@ static struct str lead_to(const struct plan_maker *m, const struct ingress_backe
 	return add_pool(m, backend, place);
 }
 
+static bool is_of_policy(const struct policy *policy, struct str id)
+{
+	for (size_t i = 0; i < policy->mirrors.count; i++) {
+		if (str_eq(policy->mirrors.items[i].pool, id))
+			return true;
+	}
+	return str_eq(policy->fallback_pool, id) ||
+	       (policy->external_auth != NULL && str_eq(policy->external_auth->pool, id)) ||
+	       (policy->error_pages != NULL && str_eq(policy->error_pages->pool, id));
+}
+
+/* The pools that the policy names. */
+static void add_pools_of_policy(const struct plan_maker *m)
+{
+	static const struct backend_wish anybody = {
+		.protocol = BACKEND_HTTPS, .verify = SWITCH_OFF};
+	const struct route_settings *route = &m->plan->route;
+	for (size_t i = 0; i < route->pools.count; i++) {
+		const struct route_pool *pool = &route->pools.items[i];
+		if (!is_of_policy(&route->policy, pool->id))
+			continue;
+		*PLAN_PUSH(m, &m->plan->pools) = (struct plan_pool){.id = pool->id,
+			.namespace = pool->namespace,
+			.service = pool->service,
+			.port = pool->port,
+			.backend = pool->is_https ? &anybody : NULL};
+	}
+}
+
 static int compare_pools(const void *left, const void *right)
 {
 	return str_cmp(((const struct plan_pool *)left)->id, ((const struct plan_pool *)right)->id);
@@ -354,6 +383,7 @@ void plan_read_rules(const struct plan_maker *m)
 	else if (default_backend(m) != NULL && !is_plain(m->plan))
 		rule_default(m, &list);
 	gather_hosts(m, &list);
+	add_pools_of_policy(m);
 	sort_pools(m->plan);
 }
 

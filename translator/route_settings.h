@@ -38,12 +38,27 @@ struct route_asked {
 		field; /* NULL: nobody, the dialect does it by itself; such as "metadata.annotations[sluice.io/redirect]" */
 };
 
+/* Ports as in struct plan_pool: of a Service of which only the name is said, and behind those of one that is spoken to over TLS, whoever it is. */
+#define ROUTE_FIRST_PORT "first:"
+#define ROUTE_HTTPS      "+https"
+
+/* A Service that a policy names. */
+struct route_pool {
+	struct str id;        /* as the policy has it */
+	struct str namespace; /* of the Service */
+	struct str service;
+	struct str port; /* as in struct plan_pool */
+	bool is_https;   /* by ROUTE_HTTPS; otherwise as its port says */
+};
+
 struct route_settings {
 	/* Words that a provider must have for what is asked for here: dialect_ask() adds to both. */
 	uint64_t needs; /* bits of enum policy_bit */
 	LIST_OF(struct route_asked) asked;
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */
+	/* Among them those that the policy names; dialect_add_pool() adds to them. */
+	LIST_OF(struct route_pool) pools;
 	struct str
 		users_secret; /* name of the Secret that basic_auth->users is made of; empty: none */
 	bool users_are_keys; /* each key of it is a user, its value the hash; otherwise its key `auth` has lines NAME:HASH */

@@ -18,7 +18,8 @@ static struct node *secret_target(
 static struct node *pool_target(
 	const struct targets *targets, const struct plan *plan, const struct plan_pool *pool)
 {
-	struct str key = key_join(targets->scratch, plan->self.namespace, '/', pool->service);
+	struct str namespace = pool->namespace.len != 0 ? pool->namespace : plan->self.namespace;
+	struct str key = key_join(targets->scratch, namespace, '/', pool->service);
 	struct service_node *service =
 		(struct service_node *)(void *)graph_get(targets->graph, NODE_SERVICE, key);
 	return &graph_get_pool(service, pool->port)->node;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/dialect.h"
 
+#include "translator/keys.h"
 #include "translator/policy_words.h"
 
 const char *dialect_field(const struct dialect *d, struct str key)
@@ -19,6 +20,26 @@ void dialect_ask(const struct dialect *d, enum policy_bit word, struct str key)
 		arena_push(d->arena, &items, &route->asked.count, sizeof(*place));
 	route->asked.items = items;
 	*place = (struct route_asked){.word = word, .field = dialect_field(d, key)};
+}
+
+struct str dialect_add_pool(const struct dialect *d, struct str namespace, struct str service,
+	uint64_t port, bool is_https)
+{
+	struct route_settings *route = d->route;
+	struct str text = port != 0 ? key_number(d->arena, port) : STR(ROUTE_FIRST_PORT);
+	struct route_pool pool = {.namespace = namespace,
+		.service = service,
+		.port = arena_printf(
+			d->arena, "%.*s%s", STR_FMT(text), is_https ? ROUTE_HTTPS : ""),
+		.is_https = is_https};
+	pool.id = arena_printf(d->arena, "%.*s/%.*s:%.*s", STR_FMT(namespace), STR_FMT(service),
+		STR_FMT(pool.port));
+	void *items = route->pools.items;
+	struct route_pool *place =
+		arena_push(d->arena, &items, &route->pools.count, sizeof(*place));
+	route->pools.items = items;
+	*place = pool;
+	return pool.id;
 }
 
 void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct annotation *a,

@@ -20,6 +20,9 @@ struct dialect {
 const char *dialect_field(const struct dialect *d, struct str key);
 /* What `word` stands for is asked for by the annotation `key`. The first one is named when a provider lacks it. */
 void dialect_ask(const struct dialect *d, enum policy_bit word, struct str key);
+/* The pool of a Service, for the policy; returns its id. `port`: 0 for the first of its ports. */
+struct str dialect_add_pool(const struct dialect *d, struct str namespace, struct str service,
+	uint64_t port, bool is_https);
 /* The value cannot be used: what is only a comfort is left out; otherwise the rules of the Ingress are closed. */
 void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct annotation *a,
 	const char *problem);

@@ -393,5 +393,7 @@ void ingress_nginx_read_route(
 	read_headers(&r);
 	say_scheme(&r);
 	nginx_read_guards(&r);
+	nginx_read_mirror(&r);
+	nginx_read_errors(&r);
 	d->route->is_closed |= nginx->is_closed;
 }

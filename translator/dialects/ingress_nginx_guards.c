@@ -149,6 +149,8 @@ void nginx_read_guards(const struct nginx_reader *r)
 	read_access(r);
 	read_auth(r);
 	read_limits(r);
+	nginx_read_external_auth(r);
 	policy->satisfy_any |= nginx_value_is(r->v, NGINX_ROW_satisfy, "any") &&
-			       policy->source_access != NULL && policy->basic_auth != NULL;
+			       policy->source_access != NULL &&
+			       (policy->basic_auth != NULL || policy->external_auth != NULL);
 }

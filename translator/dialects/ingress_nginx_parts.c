@@ -47,6 +47,32 @@ const struct redirect *nginx_redirect(
 	return redirect;
 }
 
+void nginx_headers_set(const struct nginx_reader *r, struct nginx_headers *headers,
+	const char *name, const struct pieces *pieces)
+{
+	void *items = headers->items;
+	struct header_change *change =
+		arena_push(r->d->arena, &items, &headers->count, sizeof(*change));
+	headers->items = items;
+	*change = (struct header_change){
+		.name = str_from(name), .action = pieces != NULL ? HEADER_SET : HEADER_REMOVE};
+	if (pieces == NULL)
+		return;
+	change->value.items = pieces->list.items;
+	change->value.count = pieces->list.count;
+}
+
+void nginx_headers_set_value(const struct nginx_reader *r, struct nginx_headers *headers,
+	const char *name, enum request_value value, struct str text)
+{
+	struct pieces pieces = {0};
+	if (value == REQUEST_TEXT)
+		pieces_add_text(&pieces, r->d->arena, text);
+	else
+		pieces_add_value(&pieces, r->d->arena, value, text);
+	nginx_headers_set(r, headers, name, &pieces);
+}
+
 bool nginx_is_challenge(const struct ingress_record *ingress)
 {
 	static const struct str challenge = {"/.well-known/acme-challenge", 27};

@@ -30,8 +30,23 @@ const struct redirect *nginx_redirect(
 /* Scheme and host of the request: what a URL begins with. */
 void nginx_pieces_add_origin(struct pieces *pieces, struct arena *arena, enum request_value host);
 
+/* Changes of headers in the making. */
+struct nginx_headers {
+	struct header_change *items;
+	size_t count;
+};
+/* The header becomes that; NULL: it is taken away. */
+void nginx_headers_set(const struct nginx_reader *r, struct nginx_headers *headers,
+	const char *name, const struct pieces *pieces);
+/* It becomes one value of the request, or with REQUEST_TEXT the text. */
+void nginx_headers_set_value(const struct nginx_reader *r, struct nginx_headers *headers,
+	const char *name, enum request_value value, struct str text);
+
 /* Whether all paths are those that prove to a certificate authority whose host it is: nothing may stand in its way. */
 bool nginx_is_challenge(const struct ingress_record *ingress);
 
 void nginx_read_paths(const struct nginx_reader *r);
 void nginx_read_guards(const struct nginx_reader *r);
+void nginx_read_external_auth(const struct nginx_reader *r);
+void nginx_read_mirror(const struct nginx_reader *r);
+void nginx_read_errors(const struct nginx_reader *r);

@@ -4,7 +4,8 @@
 
 static const char problem_variable[] =
 	"it holds a variable that is not known; known are $scheme, $host, $http_host, "
-	"$best_http_host, $request_uri, $uri, $args, $is_args$args, $query_string, "
+	"$best_http_host, $request_uri, $escaped_request_uri, $request_id, $uri, $args, "
+	"$is_args$args, $query_string, "
 	"$request_method, "
 	"$remote_addr, $server_port, $http_NAME, $cookie_NAME, $arg_NAME, $namespace, "
 	"$ingress_name and $1 to $9";
@@ -20,6 +21,9 @@ static const struct {
 	{"http_host", REQUEST_HOST_HEADER},
 	{"best_http_host", REQUEST_HOST_HEADER},
 	{"request_uri", REQUEST_TARGET},
+	{"escaped_request_uri", REQUEST_TARGET_ESCAPED},
+	{"request_id", REQUEST_ID},
+	{"req_id", REQUEST_ID},
 	{"uri", REQUEST_PATH},
 	{"args", REQUEST_QUERY},
 	{"query_string", REQUEST_QUERY},

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/* URLs of other servers: who says whether a request may pass, and who gets a copy of it. Only Services can be asked, by the names that they have in a cluster,
+ * and the rules of the Ingress's own hosts; so whatever holds for endpoints holds for these. */
+#include "translator/dialects/ingress_nginx_parts.h"
+
+#include "translator/hosts.h"
+
+enum {
+	HTTP_PORT = 80,
+	HTTPS_PORT = 443,
+	PORT_MOST = 65535,
+	STATUS_LEAST = 200,
+	STATUS_MOST = 599,
+	COPIED_MOST = 64, /* as in PROTOCOL.md */
+	TIMES_MOST = 8,   /* likewise */
+};
+
+static const char expected_service[] =
+	"the name of a Service is expected, as http://NAME.NAMESPACE.svc.cluster.local:PORT/PATH; "
+	"for a server outside make a Service of type ExternalName";
+
+/* ---- URLs ---- */
+
+struct url {
+	struct str host; /* without port */
+	uint64_t port;
+	bool is_https;
+	struct str rest; /* from the first slash or question mark behind the host */
+};
+
+/* A variable may be the host, or begin what follows it. */
+static size_t host_len(struct str text)
+{
+	size_t len = 0;
+	while (len < text.len && text.p[len] != '/' && text.p[len] != '?' &&
+		(text.p[len] != '$' || len == 0))
+		len++;
+	return len;
+}
+
+static bool read_port(struct str authority, struct url *url)
+{
+	int64_t port = 0;
+	const char *colon = str_find(authority, ':');
+	url->host = authority;
+	if (colon == NULL)
+		return true;
+	url->host.len = (size_t)(colon - authority.p);
+	if (!str_to_int(str_skip(authority, url->host.len + 1), 1, PORT_MOST, &port))
+		return false;
+	url->port = (uint64_t)port;
+	return true;
+}
+
+static bool read_url(struct str text, struct url *ret_url)
+{
+	static const struct str http = {"http://", 7};
+	static const struct str https = {"https://", 8};
+	*ret_url = (struct url){.is_https = str_starts_with(text, https)};
+	if (!ret_url->is_https && !str_starts_with(text, http))
+		return false;
+	text = str_skip(text, ret_url->is_https ? https.len : http.len);
+	struct str authority = {text.p, host_len(text)};
+	ret_url->port = ret_url->is_https ? HTTPS_PORT : HTTP_PORT;
+	ret_url->rest = str_skip(text, authority.len);
+	return read_port(authority, ret_url) && ret_url->host.len != 0;
+}
+
+static bool is_label(struct str label)
+{
+	for (size_t i = 0; i < label.len; i++) {
+		char c = label.p[i];
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+			return false;
+	}
+	return label.len != 0 && label.len <= 63;
+}
+
+/* NAME.NAMESPACE.svc, perhaps with .cluster.local behind it. */
+static bool read_service(struct str host, struct str *ret_namespace, struct str *ret_name)
+{
+	static const struct str ends[] = {STR(".svc"), STR(".svc.cluster.local")};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (!str_ends_with(host, ends[i]))
+			continue;
+		struct str both = {host.p, host.len - ends[i].len};
+		const char *dot = str_find(both, '.');
+		if (dot == NULL)
+			return false;
+		*ret_name = (struct str){both.p, (size_t)(dot - both.p)};
+		*ret_namespace = str_skip(both, ret_name->len + 1);
+		return is_label(*ret_name) && is_label(*ret_namespace);
+	}
+	return false;
+}
+
+/* Whether it stands for the host that the request is for. */
+static bool is_own_host(const struct nginx_reader *r, struct str host)
+{
+	static const char *const variables[] = {
+		"$host", "$http_host", "$best_http_host", "$server_name"};
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		if (str_eq_c(host, variables[i]))
+			return true;
+	}
+	bool is_own = r->d->ingress->rules.count != 0;
+	for (size_t i = 0; i < r->d->ingress->rules.count; i++)
+		is_own &= str_eq(host_lower(r->d->arena, r->d->ingress->rules.items[i].host),
+			host_lower(r->d->arena, host));
+	return is_own;
+}
+
+/* Path and query. NULL, or what is wrong. */
+static const char *read_target(
+	const struct nginx_reader *r, const struct url *url, struct pieces *ret_target)
+{
+	if (url->rest.len == 0 || url->rest.p[0] != '/')
+		pieces_add_text(ret_target, r->d->arena, STR("/"));
+	return nginx_pieces_add(ret_target, url->rest, &r->d->self, r->d->arena);
+}
+
+/* ---- headers ---- */
+
+/* As the template of ingress-nginx 1.15 sets them for the request to auth-url. */
+static struct nginx_headers make_headers(const struct nginx_reader *r)
+{
+	struct nginx_headers list = {0};
+	struct pieces url = {0};
+	struct pieces sender = {0};
+	struct pieces back = {0};
+	nginx_pieces_add_origin(&url, r->d->arena, REQUEST_HOST_HEADER);
+	pieces_add_value(&url, r->d->arena, REQUEST_TARGET, STR_NONE);
+	pieces_add_text(&sender, r->d->arena, STR("nginx-ingress-controller"));
+	if (nginx_has(r, NGINX_ROW_auth_request_redirect))
+		pieces_add_text(&back, r->d->arena, nginx_text(r, NGINX_ROW_auth_request_redirect));
+	else
+		pieces_add_value(&back, r->d->arena, REQUEST_TARGET, STR_NONE);
+	nginx_headers_set(r, &list, "X-Original-URL", &url);
+	nginx_headers_set_value(r, &list, "X-Original-Method", REQUEST_METHOD, STR_NONE);
+	nginx_headers_set(r, &list, "X-Sent-From", &sender);
+	nginx_headers_set(r, &list, "X-Auth-Request-Redirect", &back);
+	nginx_headers_set_value(r, &list, "X-Request-ID", REQUEST_ID, STR_NONE);
+	nginx_headers_set(r, &list, "X-Forwarded-Proto", NULL);
+	if (nginx_has(r, NGINX_ROW_auth_method)) {
+		nginx_headers_set_value(r, &list, "X-Original-URI", REQUEST_TARGET, STR_NONE);
+		nginx_headers_set_value(r, &list, "X-Scheme", REQUEST_SCHEME, STR_NONE);
+	}
+	return list;
+}
+
+/* ---- the parts of auth-url ---- */
+
+static void close_with(const struct nginx_reader *r, enum nginx_row row, const char *problem)
+{
+	nginx_values_close(r->v, row, &r->teller, "%s", problem);
+}
+
+static void read_copied(const struct nginx_reader *r, struct external_auth *auth)
+{
+	const enum nginx_row row = NGINX_ROW_auth_response_headers;
+	struct str rest = nginx_text(r, row);
+	while (rest.len != 0) {
+		const char *comma = str_find(rest, ',');
+		struct str name = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		rest = str_skip(rest, name.len + (comma != NULL ? 1 : 0));
+		name = str_trim(name);
+		if (name.len == 0)
+			continue;
+		if (!pieces_is_token(name) || auth->copied.count == COPIED_MOST) {
+			close_with(r, row, "at most 64 names of headers are expected");
+			return;
+		}
+		void *items = auth->copied.items;
+		struct str *place =
+			arena_push(r->d->arena, &items, &auth->copied.count, sizeof(*place));
+		auth->copied.items = items;
+		*place = name;
+	}
+}
+
+/* Whether the URL has that argument in its query. */
+static bool has_argument(struct str url, struct str name)
+{
+	const char *mark = str_find(url, '?');
+	struct str rest = mark != NULL ? str_skip(url, (size_t)(mark - url.p) + 1) : STR("");
+	while (rest.len != 0) {
+		const char *and = str_find(rest, '&');
+		struct str pair = {rest.p, and != NULL ? (size_t)(and-rest.p) : rest.len};
+		if (str_starts_with(pair, name) &&
+			(pair.len == name.len || pair.p[name.len] == '='))
+			return true;
+		rest = str_skip(rest, pair.len + (and != NULL ? 1 : 0));
+	}
+	return false;
+}
+
+/* Where it was wanted goes with the client, unless the URL says so itself. */
+static void read_sign_in(const struct nginx_reader *r, struct external_auth *auth)
+{
+	const enum nginx_row row = NGINX_ROW_auth_signin;
+	struct str url = nginx_text(r, row);
+	struct str name = nginx_has(r, NGINX_ROW_auth_signin_redirect_param)
+				  ? nginx_text(r, NGINX_ROW_auth_signin_redirect_param)
+				  : STR("rd");
+	struct pieces pieces = {0};
+	if (url.len == 0)
+		return;
+	const char *problem = nginx_pieces_add(&pieces, url, &r->d->self, r->d->arena);
+	if (!has_argument(url, name)) {
+		pieces_add_text(&pieces, r->d->arena,
+			arena_printf(r->d->arena, "%c%.*s=", str_find(url, '?') != NULL ? '&' : '?',
+				STR_FMT(name)));
+		nginx_pieces_add_origin(&pieces, r->d->arena, REQUEST_HOST_HEADER);
+		pieces_add_value(&pieces, r->d->arena, REQUEST_TARGET_ESCAPED, STR_NONE);
+	}
+	problem = problem != NULL ? problem : pieces.problem;
+	if (problem != NULL) {
+		close_with(r, row, problem);
+		return;
+	}
+	auth->sign_in.items = pieces.list.items;
+	auth->sign_in.count = pieces.list.count;
+}
+
+/* As proxy_cache_valid has them: "10m", "30s". 0: it is none. */
+static uint64_t read_seconds(struct str text)
+{
+	static const struct {
+		char unit;
+		uint64_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+	int64_t number = 0;
+	uint64_t factor = 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (text.len > 1 && text.p[text.len - 1] == units[i].unit)
+			factor = units[i].seconds;
+	}
+	struct str digits = {text.p, text.len - (factor != 0 ? 1 : 0)};
+	if (!str_to_int(digits, 1, 1000 * 1000, &number))
+		return 0;
+	return (uint64_t)number * (factor != 0 ? factor : 1);
+}
+
+static bool add_times(const struct nginx_reader *r, struct external_auth *auth, struct str statuses,
+	uint64_t seconds)
+{
+	while (statuses.len != 0) {
+		const char *blank = str_find(statuses, ' ');
+		struct str word = {
+			statuses.p, blank != NULL ? (size_t)(blank - statuses.p) : statuses.len};
+		int64_t status = 0;
+		statuses = str_trim(str_skip(statuses, word.len));
+		if (!str_to_int(word, STATUS_LEAST, STATUS_MOST, &status) ||
+			auth->cache_times.count == TIMES_MOST)
+			return false;
+		void *items = auth->cache_times.items;
+		struct cache_time *time =
+			arena_push(r->d->arena, &items, &auth->cache_times.count, sizeof(*time));
+		auth->cache_times.items = items;
+		*time = (struct cache_time){(uint64_t)status, seconds};
+	}
+	return true;
+}
+
+/* "200 202 10m, 401 5m". */
+static bool read_times(const struct nginx_reader *r, struct external_auth *auth)
+{
+	struct str rest = nginx_text(r, NGINX_ROW_auth_cache_duration);
+	while (rest.len != 0) {
+		const char *comma = str_find(rest, ',');
+		struct str part = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		rest = str_skip(rest, part.len + (comma != NULL ? 1 : 0));
+		part = str_trim(part);
+		size_t last = part.len;
+		while (last != 0 && part.p[last - 1] != ' ')
+			last--;
+		uint64_t seconds = read_seconds(str_skip(part, last));
+		struct str statuses = str_trim((struct str){part.p, last});
+		if (seconds == 0 || statuses.len == 0 || !add_times(r, auth, statuses, seconds))
+			return false;
+	}
+	return true;
+}
+
+static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
+{
+	const enum nginx_row row = NGINX_ROW_auth_cache_key;
+	struct pieces pieces = {0};
+	if (!nginx_has(r, row))
+		return;
+	const char *problem =
+		nginx_pieces_add(&pieces, nginx_text(r, row), &r->d->self, r->d->arena);
+	if (problem != NULL)
+		close_with(r, row, problem);
+	else if (!read_times(r, auth))
+		close_with(r, NGINX_ROW_auth_cache_duration,
+			"statuses and a time are expected, as 200 202 10m, 401 5m; at most 8 "
+			"statuses");
+	auth->cache_key.items = pieces.list.items;
+	auth->cache_key.count = pieces.list.count;
+}
+
+/* Who is asked, and for what. */
+static const char *read_auth_url(
+	const struct nginx_reader *r, const struct url *url, struct external_auth *auth)
+{
+	struct pieces target = {0};
+	struct pieces host = {0};
+	struct str namespace;
+	struct str name;
+	const char *problem = read_target(r, url, &target);
+	if (problem != NULL)
+		return problem;
+	auth->target.items = target.list.items;
+	auth->target.count = target.list.count;
+	if (read_service(url->host, &namespace, &name)) {
+		auth->pool = dialect_add_pool(r->d, namespace, name, url->port, url->is_https);
+		pieces_add_text(&host, r->d->arena, url->host);
+		auth->host.items = host.list.items;
+		auth->host.count = host.list.count;
+		return NULL;
+	}
+	return is_own_host(r, url->host) ? NULL : expected_service;
+}
+
+void nginx_read_external_auth(const struct nginx_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_auth_url;
+	struct external_auth auth = {
+		.method = nginx_text(r, NGINX_ROW_auth_method),
+		.cookies_always = nginx_value_is_on(r->v, NGINX_ROW_auth_always_set_cookie, false),
+	};
+	struct url url;
+	if (!nginx_has(r, row) || nginx_is_challenge(r->d->ingress))
+		return;
+	if (!read_url(nginx_text(r, row), &url)) {
+		close_with(r, row, expected_service);
+		return;
+	}
+	const char *problem = read_auth_url(r, &url, &auth);
+	if (problem != NULL) {
+		close_with(r, row, problem);
+		return;
+	}
+	struct nginx_headers headers = make_headers(r);
+	auth.request_headers.items = headers.items;
+	auth.request_headers.count = headers.count;
+	read_copied(r, &auth);
+	read_sign_in(r, &auth);
+	read_cache(r, &auth);
+	if (!nginx_ask(r, POLICY_EXTERNAL_AUTH, row))
+		return;
+	r->d->route->policy.external_auth = NGINX_NEW(r, struct external_auth);
+	*r->d->route->policy.external_auth = auth;
+}
+
+/* ---- copies ---- */
+
+static const char *read_mirror(
+	const struct nginx_reader *r, const struct url *url, struct mirror *mirror)
+{
+	struct str namespace;
+	struct str name;
+	struct pieces target = {0};
+	struct pieces host = {0};
+	const char *problem = url->rest.len != 0 ? read_target(r, url, &target) : NULL;
+	if (problem == NULL && !read_service(url->host, &namespace, &name))
+		return expected_service;
+	struct str text = nginx_has(r, NGINX_ROW_mirror_host) ? nginx_text(r, NGINX_ROW_mirror_host)
+							      : url->host;
+	if (problem == NULL)
+		problem = nginx_pieces_add(&host, text, &r->d->self, r->d->arena);
+	if (problem != NULL)
+		return problem;
+	mirror->pool = dialect_add_pool(r->d, namespace, name, url->port, url->is_https);
+	mirror->target.items = target.list.items;
+	mirror->target.count = target.list.count;
+	mirror->host.items = host.list.items;
+	mirror->host.count = host.list.count;
+	return NULL;
+}
+
+void nginx_read_mirror(const struct nginx_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_mirror_target;
+	struct mirror mirror = {
+		.without_body = nginx_value_is(r->v, NGINX_ROW_mirror_request_body, "off")};
+	struct url url;
+	if (!nginx_has(r, row))
+		return;
+	const char *problem = read_url(nginx_text(r, row), &url) ? read_mirror(r, &url, &mirror)
+								 : expected_service;
+	if (problem != NULL) {
+		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
+		return;
+	}
+	if (!nginx_ask(r, POLICY_MIRROR, row))
+		return;
+	struct policy *policy = &r->d->route->policy;
+	policy->mirrors.items = NGINX_NEW(r, struct mirror);
+	policy->mirrors.items[0] = mirror;
+	policy->mirrors.count = 1;
+}
