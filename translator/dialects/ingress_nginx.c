@@ -395,5 +395,6 @@ void ingress_nginx_read_route(
 	nginx_read_guards(&r);
 	nginx_read_mirror(&r);
 	nginx_read_errors(&r);
+	nginx_read_answers(&r);
 	d->route->is_closed |= nginx->is_closed;
 }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How often a backend is asked, how its answers are passed on, and what of them is changed. */
+#include "translator/dialects/ingress_nginx_parts.h"
+
+enum {
+	TRIES_USUAL = 3,
+	TRIES_MAX = 1000,
+	TIMEOUT_MAX_S = 24 * 60 * 60,
+	KIB = 1024,
+	RATE_MAX = 1024 * 1024 * 1024,
+};
+
+/* ---- retries ---- */
+
+static void add_status(const struct nginx_reader *r, struct retries *retries, unsigned status)
+{
+	void *items = retries->statuses.items;
+	struct status_code *code =
+		arena_push(r->d->arena, &items, &retries->statuses.count, sizeof(*code));
+	retries->statuses.items = items;
+	code->status = status;
+}
+
+static bool has_word(struct str text, const char *word)
+{
+	struct str wanted = str_from(word);
+	while (text.len != 0) {
+		const char *blank = str_find(text, ' ');
+		struct str one = {text.p, blank != NULL ? (size_t)(blank - text.p) : text.len};
+		if (str_eq(one, wanted))
+			return true;
+		text = str_skip(text, one.len + (blank != NULL ? 1 : 0));
+	}
+	return false;
+}
+
+static void read_causes(const struct nginx_reader *r, struct retries *retries)
+{
+	static const struct {
+		const char *word;
+		unsigned status;
+	} statuses[] = {{"http_403", 403}, {"http_404", 404}, {"http_429", 429}, {"http_500", 500},
+		{"http_502", 502}, {"http_503", 503}, {"http_504", 504}};
+	struct str text = nginx_has(r, NGINX_ROW_proxy_next_upstream)
+				  ? nginx_text(r, NGINX_ROW_proxy_next_upstream)
+				  : STR("error timeout");
+	if (has_word(text, "off")) {
+		retries->tries = 1;
+		return;
+	}
+	retries->on_error = has_word(text, "error");
+	retries->on_timeout = has_word(text, "timeout");
+	retries->on_invalid = has_word(text, "invalid_header");
+	retries->unsafe = has_word(text, "non_idempotent");
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		if (has_word(text, statuses[i].word))
+			add_status(r, retries, statuses[i].status);
+	}
+}
+
+/* The annotations' own defaults count as soon as one of them is there. */
+static void read_retries(const struct nginx_reader *r)
+{
+	const enum nginx_row causes = NGINX_ROW_proxy_next_upstream;
+	const enum nginx_row tries = NGINX_ROW_proxy_next_upstream_tries;
+	const enum nginx_row timeout = NGINX_ROW_proxy_next_upstream_timeout;
+	enum nginx_row row = nginx_has(r, causes) ? causes : nginx_has(r, tries) ? tries : timeout;
+	struct retries retries = {
+		.tries = (uint64_t)nginx_value_number(r->v, tries, 0, TRIES_MAX, TRIES_USUAL),
+		.timeout_ms =
+			(uint64_t)nginx_value_number(r->v, timeout, 0, TIMEOUT_MAX_S, 0) * 1000,
+	};
+	if (!nginx_has(r, row) || !nginx_ask(r, POLICY_RETRIES, row))
+		return;
+	read_causes(r, &retries);
+	r->d->route->policy.retries = NGINX_NEW(r, struct retries);
+	*r->d->route->policy.retries = retries;
+}
+
+/* ---- how bodies are passed on ---- */
+
+static void read_buffering(const struct nginx_reader *r)
+{
+	const enum nginx_row request = NGINX_ROW_proxy_request_buffering;
+	const enum nginx_row response = NGINX_ROW_proxy_buffering;
+	struct buffering buffering = {
+		.request = nginx_value_is(r->v, request, "on"),
+		.response = nginx_value_is(r->v, response, "on"),
+	};
+	if ((!buffering.request && !buffering.response) ||
+		!nginx_ask(r, POLICY_BUFFERING, buffering.request ? request : response))
+		return;
+	r->d->route->policy.buffering = NGINX_NEW(r, struct buffering);
+	*r->d->route->policy.buffering = buffering;
+}
+
+/* In units of 1024 bytes. */
+static void read_bandwidth(const struct nginx_reader *r)
+{
+	int64_t rate = nginx_value_number(r->v, NGINX_ROW_limit_rate, 1, RATE_MAX, 0);
+	int64_t after = nginx_value_number(r->v, NGINX_ROW_limit_rate_after, 0, RATE_MAX, 0);
+	if (rate == 0 || !nginx_ask(r, POLICY_BANDWIDTH, NGINX_ROW_limit_rate))
+		return;
+	r->d->route->policy.bandwidth = NGINX_NEW(r, struct bandwidth);
+	*r->d->route->policy.bandwidth = (struct bandwidth){
+		.bytes_per_s = (uint64_t)rate * KIB, .after_bytes = (uint64_t)after * KIB};
+}
+
+/* ---- what answers say ---- */
+
+static struct text_change *one_change(const struct nginx_reader *r, struct str from, struct str to)
+{
+	struct text_change *change = NGINX_NEW(r, struct text_change);
+	*change = (struct text_change){from, to};
+	return change;
+}
+
+static void read_location(const struct nginx_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_proxy_redirect_from;
+	struct str from = nginx_text(r, row);
+	struct str to = nginx_text(r, NGINX_ROW_proxy_redirect_to);
+	if (from.len == 0 || to.len == 0 || str_eq_c(from, "off") || str_eq_c(to, "off") ||
+		str_eq_c(from, "default"))
+		return;
+	if (from.p[0] == '~') {
+		nginx_values_refuse(
+			r->v, row, &r->teller, "a regular expression cannot be had here");
+		return;
+	}
+	if (!nginx_ask(r, POLICY_LOCATION_REWRITE, row))
+		return;
+	r->d->route->policy.location_changes.items = one_change(r, from, to);
+	r->d->route->policy.location_changes.count = 1;
+}
+
+/* "FROM TO"; NULL: it says nothing, or cannot be used, which is told. */
+static struct text_change *read_pair(const struct nginx_reader *r, enum nginx_row row)
+{
+	struct str text = nginx_text(r, row);
+	const char *blank = str_find(text, ' ');
+	if (text.len == 0 || str_eq_c(text, "off"))
+		return NULL;
+	struct str from = {text.p, blank != NULL ? (size_t)(blank - text.p) : 0};
+	struct str to = blank != NULL ? str_trim(str_skip(text, from.len)) : STR("");
+	if (from.len == 0 || to.len == 0 || str_find(to, ' ') != NULL || from.p[0] == '~') {
+		nginx_values_refuse(
+			r->v, row, &r->teller, "two texts with a blank between them are expected");
+		return NULL;
+	}
+	return nginx_ask(r, POLICY_COOKIE_REWRITE, row) ? one_change(r, from, to) : NULL;
+}
+
+static void read_cookies(const struct nginx_reader *r)
+{
+	struct policy *policy = &r->d->route->policy;
+	policy->cookie_domains.items = read_pair(r, NGINX_ROW_proxy_cookie_domain);
+	policy->cookie_domains.count = policy->cookie_domains.items != NULL;
+	policy->cookie_paths.items = read_pair(r, NGINX_ROW_proxy_cookie_path);
+	policy->cookie_paths.count = policy->cookie_paths.items != NULL;
+}
+
+void nginx_read_answers(const struct nginx_reader *r)
+{
+	read_retries(r);
+	read_buffering(r);
+	read_bandwidth(r);
+	read_location(r);
+	read_cookies(r);
+}
