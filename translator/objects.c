@@ -225,7 +225,8 @@ static const struct backend_wish *settle_pool(
 	const struct plan *plan = &plans_get(objects->plans, first->user)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
-	return policies_fill_pool(wish, pool);
+	return policies_fill_pool(
+		wish, provider_peer_limits(objects->provider).policies, objects->scratch, pool);
 }
 
 static const void *build_pool(

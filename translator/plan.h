@@ -74,8 +74,9 @@ struct plan_pool {
 	struct str service;   /* empty: the backend was refused, the pool has no endpoints */
 	struct str port; /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
 	const struct stickiness
-		*stickiness; /* all three only where a class shares a load balancer */
+		*stickiness; /* all of these only where a class shares a load balancer */
 	const struct health_check *check;
+	const struct route_hash *hash;
 	const struct backend_wish *backend; /* likewise; NULL: as its port says */
 };
 

@@ -82,6 +82,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 	}
 	drop_members(&route->policy, asked->word);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
+	if (asked->word == POLICY_HASH_BALANCE)
+		route->hash = NULL;
 	/* Nobody asked for what a dialect does by itself. */
 	if (asked->field != NULL)
 		diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect,

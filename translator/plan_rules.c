@@ -90,7 +90,7 @@ static struct str add_pool(const struct plan_maker *m, const struct ingress_back
 	if (m->plan->is_passthrough)
 		pool.port = key_join(m->arena, STR("tcp"), ':', pool.port);
 	if (m->plan->scope == BALANCER_OF_CLASS)
-		policies_settle_pool(&m->plan->values, m->arena, &pool);
+		policies_settle_pool(m->plan, m->arena, &pool);
 	struct str service = key_join(m->arena, m->plan->self.namespace, '/', pool.service);
 	pool.id = key_join(m->arena, service, ':', pool.port);
 	*PLAN_PUSH(m, &m->plan->pools) = pool;

@@ -50,13 +50,34 @@ static uint64_t mix_number(uint64_t digest, uint64_t number)
 	return mix(digest, &number, sizeof(number));
 }
 
+static uint64_t mix_affinity(uint64_t digest, const struct affinity *a)
+{
+	digest = mix_text(digest, a->path);
+	digest = mix_number(digest, a->max_age_s + 1);
+	digest = mix_number(digest, a->expires_s + 1);
+	return mix_number(digest, (uint64_t)a->same_site << 8 | (uint64_t)a->secure << 4 |
+					  (a->same_site_known ? 2U : 0U) | a->stays);
+}
+
 static uint64_t mix_stickiness(uint64_t digest, const struct stickiness *s)
 {
 	digest = mix_text(digest, s->name);
 	digest = mix_text(digest, s->cookie);
 	digest = mix_text(digest, s->domain);
 	digest = mix_number(digest, (uint64_t)s->mode + 1);
-	return mix_number(digest, (s->indirect ? 4U : 0U) | (s->nocache ? 2U : 0U) | s->postonly);
+	digest = mix_number(digest, (s->indirect ? 4U : 0U) | (s->nocache ? 2U : 0U) | s->postonly);
+	return s->affinity != NULL ? mix_affinity(digest, s->affinity) : digest;
+}
+
+static uint64_t mix_hash(uint64_t digest, const struct route_hash *hash)
+{
+	digest = mix_number(digest, hash->subset + 1);
+	for (size_t i = 0; i < hash->key.count; i++) {
+		const struct piece *piece = &hash->key.items[i];
+		digest = mix_number(digest, (uint64_t)piece->value << 8 | piece->group);
+		digest = mix_text(digest, piece->text);
+	}
+	return digest;
 }
 
 static uint64_t mix_check(uint64_t digest, const struct health_check *c)
@@ -78,9 +99,9 @@ static uint64_t mix_backend(uint64_t digest, const struct backend_wish *b)
 	return mix_number(digest, (uint64_t)b->protocol << 8 | (uint64_t)b->verify | 1U << 16);
 }
 
-void policies_settle_pool(
-	const struct annotation_values *values, struct arena *arena, struct plan_pool *pool)
+void policies_settle_pool(const struct plan *plan, struct arena *arena, struct plan_pool *pool)
 {
+	const struct annotation_values *values = &plan->values;
 	uint64_t digest = DIGEST_START;
 	if (str_is_empty(pool->service))
 		return;
@@ -103,14 +124,30 @@ void policies_settle_pool(
 		digest = mix_stickiness(digest, pool->stickiness);
 	if (pool->check != NULL)
 		digest = mix_check(digest, pool->check);
-	if (pool->stickiness != NULL || pool->check != NULL || pool->backend != NULL)
+	if (!str_starts_with(pool->port, STR("tcp:")))
+		pool->hash = plan->route.hash;
+	if (pool->hash != NULL)
+		digest = mix_hash(digest, pool->hash);
+	if (pool->stickiness != NULL || pool->check != NULL || pool->backend != NULL ||
+		pool->hash != NULL)
 		pool->port = arena_printf(
 			arena, "%.*s+%016llx", STR_FMT(pool->port), (unsigned long long)digest);
 }
 
-const struct backend_wish *policies_fill_pool(const struct plan_pool *settings, struct pool *pool)
+const struct backend_wish *policies_fill_pool(
+	const struct plan_pool *settings, uint64_t missing, struct arena *arena, struct pool *pool)
 {
 	pool->stickiness = (struct stickiness *)(uintptr_t)settings->stickiness;
+	if (pool->stickiness != NULL && (missing & POLICY_AFFINITY) != 0) {
+		pool->stickiness = arena_alloc(arena, sizeof(*pool->stickiness));
+		*pool->stickiness = *settings->stickiness;
+		pool->stickiness->affinity = NULL;
+	}
+	if (settings->hash != NULL) {
+		pool->hash.items = settings->hash->key.items;
+		pool->hash.count = settings->hash->key.count;
+		pool->hash_subset = settings->hash->subset;
+	}
 	pool->health_check = (struct health_check *)(uintptr_t)settings->check;
 	return settings->backend;
 }

@@ -51,12 +51,19 @@ struct route_pool {
 	bool is_https;   /* by ROUTE_HTTPS; otherwise as its port says */
 };
 
+/* By what endpoints are chosen. */
+struct route_hash {
+	LIST_OF(struct piece) key;
+	uint64_t subset; /* so many endpoints for each value; 0: one */
+};
+
 struct route_settings {
 	/* Words that a provider must have for what is asked for here: dialect_ask() adds to both. */
 	uint64_t needs; /* bits of enum policy_bit */
 	LIST_OF(struct route_asked) asked;
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */
+	const struct route_hash *hash; /* NULL: they take turns */
 	/* Among them those that the policy names; dialect_add_pool() adds to them. */
 	LIST_OF(struct route_pool) pools;
 	struct str

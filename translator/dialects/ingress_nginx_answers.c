@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How often a backend is asked, how its answers are passed on, and what of them is changed. */
+/* Which endpoint is asked, how often, how its answers are passed on, and what of them is changed. */
 #include "translator/dialects/ingress_nginx_parts.h"
 
 enum {
@@ -8,7 +8,49 @@ enum {
 	TIMEOUT_MAX_S = 24 * 60 * 60,
 	KIB = 1024,
 	RATE_MAX = 1024 * 1024 * 1024,
+	SUBSET_USUAL = 3,
+	SUBSET_MAX = 10 * 1000,
 };
+
+/* ---- which endpoint ---- */
+
+static void read_hash(const struct nginx_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_upstream_hash_by;
+	struct pieces pieces = {0};
+	if (!nginx_has(r, row))
+		return;
+	const char *problem =
+		nginx_pieces_add(&pieces, nginx_text(r, row), &r->d->self, r->d->arena);
+	if (problem != NULL) {
+		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
+		return;
+	}
+	if (pieces.list.count == 0 || !nginx_ask(r, POLICY_HASH_BALANCE, row))
+		return;
+	struct route_hash *hash = NGINX_NEW(r, struct route_hash);
+	*hash = (struct route_hash){0};
+	hash->key.items = pieces.list.items;
+	hash->key.count = pieces.list.count;
+	if (nginx_value_is_on(r->v, NGINX_ROW_upstream_hash_by_subset, false))
+		hash->subset = (uint64_t)nginx_value_number(
+			r->v, NGINX_ROW_upstream_hash_by_subset_size, 1, SUBSET_MAX, SUBSET_USUAL);
+	r->d->route->hash = hash;
+}
+
+/* What the cookie of the backends' settings says beyond its name belongs to a word of its own. */
+static void ask_affinity(const struct nginx_reader *r)
+{
+	static const enum nginx_row rows[] = {NGINX_ROW_session_cookie_path,
+		NGINX_ROW_session_cookie_max_age, NGINX_ROW_session_cookie_expires,
+		NGINX_ROW_session_cookie_samesite, NGINX_ROW_session_cookie_secure,
+		NGINX_ROW_session_cookie_change_on_failure};
+	for (size_t i = 0; nginx_has(r, NGINX_ROW_affinity) && i < sizeof(rows) / sizeof(rows[0]);
+		i++) {
+		if (nginx_has(r, rows[i]) && nginx_ask(r, POLICY_AFFINITY, rows[i]))
+			return;
+	}
+}
 
 /* ---- retries ---- */
 
@@ -162,6 +204,8 @@ static void read_cookies(const struct nginx_reader *r)
 
 void nginx_read_answers(const struct nginx_reader *r)
 {
+	read_hash(r);
+	ask_affinity(r);
 	read_retries(r);
 	read_buffering(r);
 	read_bandwidth(r);

@@ -133,6 +133,53 @@ static struct str word_of(const struct backend_reader *r, enum nginx_row row, st
 	return has(r, row) ? r->v->items[row].text : usual;
 }
 
+/* The path stands in the cookie as it is written. */
+static struct str cookie_path(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_session_cookie_path;
+	struct str path = r->v->items[row].text;
+	if (!has(r, row))
+		return STR_NONE;
+	bool is_good = path.len <= 1024 && str_starts_with(path, STR("/")) &&
+		       str_find(path, ';') == NULL && str_find(path, ',') == NULL;
+	if (is_good)
+		return path;
+	nginx_values_refuse(r->v, row, r->teller,
+		"a path of at most 1024 bytes without ';' and ',' is expected");
+	return STR_NONE;
+}
+
+static enum same_site same_site(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_session_cookie_samesite;
+	return nginx_value_is(r->v, row, "None")     ? SAME_SITE_NONE
+	       : nginx_value_is(r->v, row, "Lax")    ? SAME_SITE_LAX
+	       : nginx_value_is(r->v, row, "Strict") ? SAME_SITE_STRICT
+						     : SAME_SITE_ABSENT;
+}
+
+static struct affinity *make_affinity(const struct backend_reader *r)
+{
+	enum { SECONDS_MOST = 2147483647 };
+	struct affinity *affinity = arena_alloc(r->teller->arena, sizeof(*affinity));
+	*affinity = (struct affinity){
+		.path = cookie_path(r),
+		.max_age_s = (uint64_t)nginx_value_number(
+			r->v, NGINX_ROW_session_cookie_max_age, 0, SECONDS_MOST, 0),
+		.expires_s = (uint64_t)nginx_value_number(
+			r->v, NGINX_ROW_session_cookie_expires, 0, SECONDS_MOST, 0),
+		.same_site = same_site(r),
+		.same_site_known = nginx_value_is_on(
+			r->v, NGINX_ROW_session_cookie_conditional_samesite_none, false),
+		.secure = nginx_value_is_on(r->v, NGINX_ROW_session_cookie_secure, false)
+				  ? SECURE_ALWAYS
+				  : SECURE_TLS,
+		.stays =
+			!nginx_value_is_on(r->v, NGINX_ROW_session_cookie_change_on_failure, false),
+	};
+	return affinity;
+}
+
 static void read_affinity(const struct backend_reader *r)
 {
 	const enum nginx_row row = NGINX_ROW_affinity;
@@ -144,6 +191,7 @@ static void read_affinity(const struct backend_reader *r)
 	stickiness->mode = STICKINESS_INSERT;
 	stickiness->indirect = true;
 	stickiness->nocache = true;
+	stickiness->affinity = make_affinity(r);
 	r->values->stickiness = stickiness;
 }
 

@@ -60,7 +60,8 @@ static struct str port_with(struct arena *arena, const char *cookie, uint64_t ri
 		.health_checks = {&check, rise != 0},
 	};
 	struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
-	policies_settle_pool(&values, arena, &pool);
+	struct plan plan = {.values = values};
+	policies_settle_pool(&plan, arena, &pool);
 	return pool.port;
 }
 
@@ -75,6 +76,37 @@ static void pools_with_the_same_settings_are_one(void **state)
 	assert_false(str_eq(port_with(&arena, "a", 0), port_with(&arena, "a", 1)));
 	assert_false(str_eq(port_with(&arena, NULL, 1), port_with(&arena, NULL, 2)));
 	assert_true(str_starts_with(port_with(&arena, "a", 0), STR("80+")));
+	arena_fini(&arena);
+}
+
+/* The same for what a dialect alone can ask for. */
+static void pools_differ_by_affinity_and_hash(void **state)
+{
+	struct piece pieces[] = {
+		{.value = REQUEST_TARGET}, {.value = REQUEST_HEADER, .text = STR("x-a")}};
+	struct affinity affinities[] = {{.path = STR("/a")}, {.path = STR("/b")}, {.max_age_s = 1},
+		{.expires_s = 1}, {.same_site = SAME_SITE_LAX}, {.same_site_known = true},
+		{.secure = SECURE_TLS}, {.stays = true}};
+	const struct route_hash hashes[] = {{.key = {&pieces[0], 1}}, {.key = {&pieces[1], 1}},
+		{.key = {&pieces[1], 1}, .subset = 3}};
+	enum {
+		AFFINITIES = sizeof(affinities) / sizeof(affinities[0]),
+		HASHES = sizeof(hashes) / sizeof(hashes[0])
+	};
+	struct str ports[AFFINITIES + HASHES];
+	struct arena arena;
+	arena_init(&arena);
+	for (size_t i = 0; i < AFFINITIES + HASHES; i++) {
+		struct stickiness stickiness = {
+			.cookie = STR("c"), .affinity = &affinities[i % AFFINITIES]};
+		struct plan plan = {.values.stickiness = i < AFFINITIES ? &stickiness : NULL,
+			.route.hash = i < AFFINITIES ? NULL : &hashes[i - AFFINITIES]};
+		struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
+		policies_settle_pool(&plan, &arena, &pool);
+		ports[i] = pool.port;
+		for (size_t k = 0; k < i; k++)
+			assert_false(str_eq(ports[k], ports[i]));
+	}
 	arena_fini(&arena);
 }
 
@@ -110,7 +142,8 @@ static struct str port_by_row(struct arena *arena, enum annotation_row row, bool
 	struct annotation_values values = {0};
 	struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
 	set_value(&values, row, second);
-	policies_settle_pool(&values, arena, &pool);
+	struct plan plan = {.values = values};
+	policies_settle_pool(&plan, arena, &pool);
 	return pool.port;
 }
 
@@ -135,6 +168,7 @@ int main(void)
 		cmocka_unit_test(words_are_bits),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_name),
 		cmocka_unit_test(pools_with_the_same_settings_are_one),
+		cmocka_unit_test(pools_differ_by_affinity_and_hash),
 		cmocka_unit_test(pools_differ_by_every_setting_of_backends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
