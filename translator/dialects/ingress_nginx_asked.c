@@ -114,7 +114,7 @@ static bool is_own_host(const struct nginx_reader *r, struct str host)
 static const char *read_target(
 	const struct nginx_reader *r, const struct url *url, struct pieces *ret_target)
 {
-	if (url->rest.len == 0 || url->rest.p[0] != '/')
+	if (url->rest.len == 0 || url->rest.p[0] == '?')
 		pieces_add_text(ret_target, r->d->arena, STR("/"));
 	return nginx_pieces_add(ret_target, url->rest, &r->d->self, r->d->arena);
 }

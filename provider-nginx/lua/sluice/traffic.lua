@@ -288,7 +288,9 @@ local function prepare_request(asked, policy, pool)
 		_M.change_request(asked, policy.request_headers)
 	end
 	if policy.fallback_headers and asked.is_fallback then
+		asked.error_status = 503 -- in whose place it answers
 		_M.change_request(asked, policy.fallback_headers)
+		asked.error_status = nil
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
