@@ -215,7 +215,7 @@ static void read_sign_in(const struct nginx_reader *r, struct external_auth *aut
 	}
 	problem = problem != NULL ? problem : pieces.problem;
 	if (problem != NULL) {
-		close_with(r, row, problem);
+		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
 		return;
 	}
 	auth->sign_in.items = pieces.list.items;
@@ -282,6 +282,7 @@ static bool read_times(const struct nginx_reader *r, struct external_auth *auth)
 	return true;
 }
 
+/* Without it each request is asked about. */
 static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
 {
 	const enum nginx_row row = NGINX_ROW_auth_cache_key;
@@ -290,12 +291,17 @@ static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
 		return;
 	const char *problem =
 		nginx_pieces_add(&pieces, nginx_text(r, row), &r->d->self, r->d->arena);
-	if (problem != NULL)
-		close_with(r, row, problem);
-	else if (!read_times(r, auth))
-		close_with(r, NGINX_ROW_auth_cache_duration,
+	if (problem != NULL) {
+		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
+		return;
+	}
+	if (!read_times(r, auth)) {
+		nginx_values_refuse(r->v, NGINX_ROW_auth_cache_duration, &r->teller,
 			"statuses and a time are expected, as 200 202 10m, 401 5m; at most 8 "
-			"statuses");
+			"statuses; nothing is remembered");
+		auth->cache_times.count = 0;
+		return;
+	}
 	auth->cache_key.items = pieces.list.items;
 	auth->cache_key.count = pieces.list.count;
 }
