@@ -4,7 +4,8 @@
 static const char allowed[] =
 	"after '$' there can be a digit, '$', or in braces scheme, host, host-header, port, "
 	"method, path, "
-	"path-rest, query, arguments, target, client, header:NAME, cookie:NAME or argument:NAME";
+	"path-rest, query, arguments, target, target-escaped, client, request-id, "
+	"header:NAME, cookie:NAME or argument:NAME";
 
 /* ---- pieces ---- */
 
@@ -88,7 +89,9 @@ static const struct {
 	{"query", REQUEST_QUERY, false},
 	{"arguments", REQUEST_ARGUMENTS, false},
 	{"target", REQUEST_TARGET, false},
+	{"target-escaped", REQUEST_TARGET_ESCAPED, false},
 	{"client", REQUEST_CLIENT, false},
+	{"request-id", REQUEST_ID, false},
 	{"header", REQUEST_HEADER, true},
 	{"cookie", REQUEST_COOKIE, true},
 	{"argument", REQUEST_ARGUMENT, true},

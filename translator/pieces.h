@@ -4,7 +4,8 @@
  * pieces of PROTOCOL.md; nothing in it has any other meaning to a proxy. Pure.
  *
  *   $0 ... $9           what the group of the rule's regular expression matched; $0: all of it
- *   ${NAME}             scheme, host, host-header, port, method, path, path-rest, query, arguments, target, client
+ *   ${NAME}             scheme, host, host-header, port, method, path, path-rest, query, arguments, target,
+ *                       target-escaped, client, request-id
  *   ${header:NAME}      a header of the request; likewise ${cookie:NAME} and ${argument:NAME}
  *   $$                  a dollar sign
  *

@@ -3,12 +3,10 @@
  * and the rules of the Ingress's own hosts; so whatever holds for endpoints holds for these. */
 #include "translator/dialects/ingress_nginx_parts.h"
 
+#include "translator/dialects/service_url.h"
 #include "translator/hosts.h"
 
 enum {
-	HTTP_PORT = 80,
-	HTTPS_PORT = 443,
-	PORT_MOST = 65535,
 	STATUS_LEAST = 200,
 	STATUS_MOST = 599,
 	COPIED_MOST = 64, /* as in PROTOCOL.md */
@@ -20,79 +18,6 @@ static const char expected_service[] =
 	"for a server outside make a Service of type ExternalName";
 
 /* ---- URLs ---- */
-
-struct url {
-	struct str host; /* without port */
-	uint64_t port;
-	bool is_https;
-	struct str rest; /* from the first slash or question mark behind the host */
-};
-
-/* A variable may be the host, or begin what follows it. */
-static size_t host_len(struct str text)
-{
-	size_t len = 0;
-	while (len < text.len && text.p[len] != '/' && text.p[len] != '?' &&
-		(text.p[len] != '$' || len == 0))
-		len++;
-	return len;
-}
-
-static bool read_port(struct str authority, struct url *url)
-{
-	int64_t port = 0;
-	const char *colon = str_find(authority, ':');
-	url->host = authority;
-	if (colon == NULL)
-		return true;
-	url->host.len = (size_t)(colon - authority.p);
-	if (!str_to_int(str_skip(authority, url->host.len + 1), 1, PORT_MOST, &port))
-		return false;
-	url->port = (uint64_t)port;
-	return true;
-}
-
-static bool read_url(struct str text, struct url *ret_url)
-{
-	static const struct str http = {"http://", 7};
-	static const struct str https = {"https://", 8};
-	*ret_url = (struct url){.is_https = str_starts_with(text, https)};
-	if (!ret_url->is_https && !str_starts_with(text, http))
-		return false;
-	text = str_skip(text, ret_url->is_https ? https.len : http.len);
-	struct str authority = {text.p, host_len(text)};
-	ret_url->port = ret_url->is_https ? HTTPS_PORT : HTTP_PORT;
-	ret_url->rest = str_skip(text, authority.len);
-	return read_port(authority, ret_url) && ret_url->host.len != 0;
-}
-
-static bool is_label(struct str label)
-{
-	for (size_t i = 0; i < label.len; i++) {
-		char c = label.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
-			return false;
-	}
-	return label.len != 0 && label.len <= 63;
-}
-
-/* NAME.NAMESPACE.svc, perhaps with .cluster.local behind it. */
-static bool read_service(struct str host, struct str *ret_namespace, struct str *ret_name)
-{
-	static const struct str ends[] = {STR(".svc"), STR(".svc.cluster.local")};
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		if (!str_ends_with(host, ends[i]))
-			continue;
-		struct str both = {host.p, host.len - ends[i].len};
-		const char *dot = str_find(both, '.');
-		if (dot == NULL)
-			return false;
-		*ret_name = (struct str){both.p, (size_t)(dot - both.p)};
-		*ret_namespace = str_skip(both, ret_name->len + 1);
-		return is_label(*ret_name) && is_label(*ret_namespace);
-	}
-	return false;
-}
 
 /* Whether it stands for the host that the request is for. */
 static bool is_own_host(const struct nginx_reader *r, struct str host)
@@ -112,7 +37,7 @@ static bool is_own_host(const struct nginx_reader *r, struct str host)
 
 /* Path and query. NULL, or what is wrong. */
 static const char *read_target(
-	const struct nginx_reader *r, const struct url *url, struct pieces *ret_target)
+	const struct nginx_reader *r, const struct service_url *url, struct pieces *ret_target)
 {
 	if (url->rest.len == 0 || url->rest.p[0] == '?')
 		pieces_add_text(ret_target, r->d->arena, STR("/"));
@@ -308,7 +233,7 @@ static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
 
 /* Who is asked, and for what. */
 static const char *read_auth_url(
-	const struct nginx_reader *r, const struct url *url, struct external_auth *auth)
+	const struct nginx_reader *r, const struct service_url *url, struct external_auth *auth)
 {
 	struct pieces target = {0};
 	struct pieces host = {0};
@@ -319,7 +244,7 @@ static const char *read_auth_url(
 		return problem;
 	auth->target.items = target.list.items;
 	auth->target.count = target.list.count;
-	if (read_service(url->host, &namespace, &name)) {
+	if (service_url_name(url->host, &namespace, &name)) {
 		auth->pool = dialect_add_pool(r->d, namespace, name, url->port, url->is_https);
 		pieces_add_text(&host, r->d->arena, url->host);
 		auth->host.items = host.list.items;
@@ -336,10 +261,10 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 		.method = nginx_text(r, NGINX_ROW_auth_method),
 		.cookies_always = nginx_value_is_on(r->v, NGINX_ROW_auth_always_set_cookie, false),
 	};
-	struct url url;
+	struct service_url url;
 	if (!nginx_has(r, row) || nginx_is_challenge(r->d->ingress))
 		return;
-	if (!read_url(nginx_text(r, row), &url)) {
+	if (!service_url_parse(nginx_text(r, row), &url)) {
 		close_with(r, row, expected_service);
 		return;
 	}
@@ -363,14 +288,14 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 /* ---- copies ---- */
 
 static const char *read_mirror(
-	const struct nginx_reader *r, const struct url *url, struct mirror *mirror)
+	const struct nginx_reader *r, const struct service_url *url, struct mirror *mirror)
 {
 	struct str namespace;
 	struct str name;
 	struct pieces target = {0};
 	struct pieces host = {0};
 	const char *problem = url->rest.len != 0 ? read_target(r, url, &target) : NULL;
-	if (problem == NULL && !read_service(url->host, &namespace, &name))
+	if (problem == NULL && !service_url_name(url->host, &namespace, &name))
 		return expected_service;
 	struct str text = nginx_has(r, NGINX_ROW_mirror_host) ? nginx_text(r, NGINX_ROW_mirror_host)
 							      : url->host;
@@ -391,11 +316,12 @@ void nginx_read_mirror(const struct nginx_reader *r)
 	const enum nginx_row row = NGINX_ROW_mirror_target;
 	struct mirror mirror = {
 		.without_body = nginx_value_is(r->v, NGINX_ROW_mirror_request_body, "off")};
-	struct url url;
+	struct service_url url;
 	if (!nginx_has(r, row))
 		return;
-	const char *problem = read_url(nginx_text(r, row), &url) ? read_mirror(r, &url, &mirror)
-								 : expected_service;
+	const char *problem = service_url_parse(nginx_text(r, row), &url)
+				      ? read_mirror(r, &url, &mirror)
+				      : expected_service;
 	if (problem != NULL) {
 		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
 		return;

@@ -12,7 +12,9 @@ bool sluice_read_route(const struct dialect *d)
 		return true;
 	sluice_read_paths(&r);
 	sluice_read_answers(&r);
+	sluice_read_asked(&r);
 	sluice_read_guards(&r);
+	sluice_read_tries(&r);
 	sluice_read_backends(&r);
 	return true;
 }

@@ -24,15 +24,8 @@ static void read_body_size(const struct sluice_reader *r)
 static void read_rewrite(const struct sluice_reader *r)
 {
 	const struct str *value = sluice_value(r, SLUICE_rewrite);
-	struct pieces pieces = {0};
-	if (value == NULL)
-		return;
-	const char *problem = pieces_parse(*value, r->d->arena, &pieces);
-	if (problem == NULL && pieces.list.count == 0)
-		problem = "it is empty";
-	if (problem == NULL && pieces.has_groups && !r->d->route->has_regex)
-		problem = NO_GROUPS;
-	if (!sluice_accept(r, SLUICE_rewrite, problem))
+	struct pieces pieces;
+	if (value == NULL || !sluice_pieces(r, SLUICE_rewrite, *value, &pieces))
 		return;
 	r->d->route->policy.rewrite.items = pieces.list.items;
 	r->d->route->policy.rewrite.count = pieces.list.count;

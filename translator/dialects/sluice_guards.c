@@ -72,9 +72,10 @@ static void read_satisfy(const struct sluice_reader *r)
 	if (!sluice_accept(r, SLUICE_satisfy,
 		    is_any || str_eq_c(*value, "all") ? NULL : "\"all\" or \"any\" is expected"))
 		return;
-	if (policy->basic_auth == NULL || policy->source_access == NULL)
-		sluice_tell_alone(
-			r, SLUICE_satisfy, "both a list of sources and basic-auth.secret");
+	if ((policy->basic_auth == NULL && policy->external_auth == NULL) ||
+		policy->source_access == NULL)
+		sluice_tell_alone(r, SLUICE_satisfy,
+			"a list of sources, and basic-auth.secret or external-auth");
 	else
 		policy->satisfy_any = is_any;
 }

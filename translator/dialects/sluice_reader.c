@@ -107,6 +107,19 @@ bool sluice_text(const struct sluice_reader *r, enum sluice_row row, size_t max,
 	return true;
 }
 
+bool sluice_pieces(const struct sluice_reader *r, enum sluice_row row, struct str text,
+	struct pieces *ret_pieces)
+{
+	*ret_pieces = (struct pieces){0};
+	const char *problem = pieces_parse(text, r->d->arena, ret_pieces);
+	if (problem == NULL && ret_pieces->list.count == 0)
+		problem = "it is empty";
+	if (problem == NULL && ret_pieces->has_groups && !r->d->route->has_regex)
+		problem = "there are no groups, for its paths are no regular expressions: see "
+			  "sluice.io/paths";
+	return sluice_accept(r, row, problem);
+}
+
 /* ---- all of them ---- */
 
 bool sluice_find(const struct dialect *d, struct sluice_reader *ret_reader)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "translator/dialects/dialect.h"
+#include "translator/pieces.h"
 
 enum sluice_row {
 #define ROUTE_ANNOTATION(id_, ...) SLUICE_##id_,
@@ -39,6 +40,10 @@ bool sluice_networks(const struct sluice_reader *r, enum sluice_row row, struct 
 /* Printable text of at most `max` bytes. */
 bool sluice_text(const struct sluice_reader *r, enum sluice_row row, size_t max, struct str *text);
 
+/* A text with values of the request, which stands in the annotation; not empty. Call it when sluice_read_paths() has. */
+bool sluice_pieces(const struct sluice_reader *r, enum sluice_row row, struct str text,
+	struct pieces *ret_pieces);
+
 /* ---- what each file reads ---- */
 
 /* sluice_answers.c: redirects and fixed answers, and what answers tell browsers */
@@ -47,6 +52,10 @@ void sluice_read_answers(const struct sluice_reader *r);
 void sluice_read_guards(const struct sluice_reader *r);
 /* sluice_backends.c: how requests reach backends */
 void sluice_read_backends(const struct sluice_reader *r);
+/* sluice_asked.c: Services that are asked beside the backend, or in its place */
+void sluice_read_asked(const struct sluice_reader *r);
+/* sluice_tries.c: which endpoint is asked, how often, and how bodies are passed on */
+void sluice_read_tries(const struct sluice_reader *r);
 /* Whether its paths are regular expressions; before the others, which may refer to groups. */
 void sluice_read_paths(const struct sluice_reader *r);
 /* The same, for an Ingress that is a canary. Returns whether it is one. */
