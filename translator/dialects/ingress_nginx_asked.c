@@ -237,8 +237,8 @@ static const char *read_auth_url(
 {
 	struct pieces target = {0};
 	struct pieces host = {0};
-	struct str namespace;
-	struct str name;
+	struct str namespace = STR_NONE;
+	struct str name = STR_NONE;
 	const char *problem = read_target(r, url, &target);
 	if (problem != NULL)
 		return problem;
@@ -290,8 +290,8 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 static const char *read_mirror(
 	const struct nginx_reader *r, const struct service_url *url, struct mirror *mirror)
 {
-	struct str namespace;
-	struct str name;
+	struct str namespace = STR_NONE;
+	struct str name = STR_NONE;
 	struct pieces target = {0};
 	struct pieces host = {0};
 	const char *problem = url->rest.len != 0 ? read_target(r, url, &target) : NULL;

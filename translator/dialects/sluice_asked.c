@@ -75,8 +75,8 @@ static bool read_question(const struct sluice_reader *r, struct external_auth *a
 	struct service_url url = {.rest = text};
 	struct pieces target;
 	struct pieces host = {0};
-	struct str namespace;
-	struct str name;
+	struct str namespace = STR_NONE;
+	struct str name = STR_NONE;
 	bool is_own = str_starts_with(text, STR("/"));
 	bool is_good = is_own || (service_url_parse(text, &url) &&
 					 service_url_name(url.host, &namespace, &name));
@@ -125,8 +125,8 @@ static void read_mirror(const struct sluice_reader *r)
 {
 	const struct str *value = sluice_value(r, SLUICE_mirror);
 	struct service_url url;
-	struct str namespace;
-	struct str name;
+	struct str namespace = STR_NONE;
+	struct str name = STR_NONE;
 	struct pieces target;
 	struct pieces host = {0};
 	struct mirror mirror = {0};
