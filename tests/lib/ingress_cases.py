@@ -56,7 +56,7 @@ def ingress_of(row: dict[str, Any], index: int, class_name: str, wish: dict[str,
 def pools_of(row: dict[str, Any]) -> set[str]:
     """Names of the pools that its paths lead to; `none` has no endpoints, `missing` no Service."""
     pools = {path[2] for wish in row["ingresses"] for _, paths in wish.get("rules", [["", wish.get("paths", [["/", "Prefix", "app"]])]]) for path in paths}
-    return pools | {wish["default"] for wish in row["ingresses"] if wish.get("default")}
+    return pools | {wish["default"] for wish in row["ingresses"] if wish.get("default")} | set(row.get("pools", []))
 
 
 class World:
@@ -138,6 +138,9 @@ def differences(row: dict[str, Any], wish: dict[str, Any], got: Answer) -> list[
     for name, value in of_row(row, wish.get("answer", {})).items():
         if got.headers.get(name.lower()) != value:
             found.append(f"{name}: {got.headers.get(name.lower())!r}, not {value!r}")
+    for name, pattern in of_row(row, wish.get("matches", {})).items():
+        if not re.fullmatch(pattern, got.headers.get(name.lower(), "")):
+            found.append(f"{name}: {got.headers.get(name.lower())!r} does not match {pattern!r}")
     found += [f"{name} is there: {got.headers[name.lower()]!r}" for name in wish.get("lacks", []) if name.lower() in got.headers]
     backend = got.headers.get("x-backend")
     wanted = wish.get("pool", "app" if wish["status"] == 200 else None)

@@ -231,6 +231,16 @@ static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
 	auth->cache_key.count = pieces.list.count;
 }
 
+/* Methods have case, although words of annotations have none. */
+static bool is_upper(struct str word)
+{
+	for (size_t i = 0; i < word.len; i++) {
+		if (word.p[i] < 'A' || word.p[i] > 'Z')
+			return false;
+	}
+	return true;
+}
+
 /* Who is asked, and for what. */
 static const char *read_auth_url(
 	const struct nginx_reader *r, const struct service_url *url, struct external_auth *auth)
@@ -266,6 +276,10 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 		return;
 	if (!service_url_parse(nginx_text(r, row), &url)) {
 		close_with(r, row, expected_service);
+		return;
+	}
+	if (!is_upper(auth.method)) {
+		close_with(r, NGINX_ROW_auth_method, "a method in capital letters is expected");
 		return;
 	}
 	const char *problem = read_auth_url(r, &url, &auth);
