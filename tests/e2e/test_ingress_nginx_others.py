@@ -96,10 +96,10 @@ def test_another_service_answers_for_errors_and_without_endpoints(line: ProxyLin
     app = serve(line, "app", pods("app", Other, status=404))
     pages = serve(line, "pages", pods("pages", Other, status=200, text=b"sorry"), port=8081)
     put(line, "errors", {"default-backend": "pages", "custom-http-errors": "404"}, service="app")
-    got = ask(line, "errors", lambda answer: answer.body == b"sorry", "/x")
+    got = ask(line, "errors", lambda answer: answer.body == b"sorry", "/x?y")
     assert got.status == 200
     told = pages.questions[-1]
-    assert (told.target, told.one("x-code"), told.one("x-original-uri"), told.one("x-service-name")) == ("/", "404", "/x", "app")
+    assert (told.target, told.one("x-code"), told.one("x-original-uri"), told.one("x-service-name")) == ("/?y", "404", "/x?y", "app")
     app.status = 500
     ask(line, "errors", has(500))
     line.cluster.apply(line.cluster.slice("app", [app.ip], conditions={"ready": False, "serving": False}))

@@ -74,6 +74,12 @@ static void read_pages(const struct nginx_reader *r, struct str pool)
 	if (!nginx_ask(r, POLICY_ERROR_PAGES, row))
 		return;
 	pages.own_only = nginx_value_is_on(r->v, NGINX_ROW_disable_proxy_intercept_errors, false);
+	/* The original rewrites the path and leaves the query. */
+	struct pieces target = {0};
+	pieces_add_text(&target, r->d->arena, STR("/"));
+	pieces_add_value(&target, r->d->arena, REQUEST_ARGUMENTS, STR_NONE);
+	pages.target.items = target.list.items;
+	pages.target.count = target.list.count;
 	pages.request_headers.items = headers.items;
 	pages.request_headers.count = headers.count;
 	r->d->route->policy.error_pages = NGINX_NEW(r, struct error_pages);
