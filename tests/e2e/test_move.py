@@ -245,6 +245,6 @@ def test_the_page():
         move.wait_shown(OLD)
         assert OLD in move.do("kubectl get ingresses -A")
         move.check_both()
-        move.do("kubectl delete -k move")
+        move.do("kubectl delete -k move --ignore-not-found")
         assert move.left == []
         assert answers(OLD, 80, HOST, "/")

@@ -27,7 +27,7 @@ from lib.proxies import PROXIES, proxy_class
 from lib.traffic import Traffic
 from lib.wait import wait_for
 
-OF_FILTERS = {"manifests", "records", "places", "hello", "reports"}  # files of a program that ends when it has read them
+OF_FILTERS = {"manifests", "documents", "records", "places", "hello", "reports"}  # files of a program that ends when it has read them
 PROGRAMS = ["watcher/sluice-watcher", "translator/sluice-translator",
             *(f"provider-{name}/sluice-provider-{name}" for name in ("rancher", "elb", "haproxy", "nginx"))]
 

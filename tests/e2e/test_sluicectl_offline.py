@@ -491,7 +491,7 @@ def test_what_differs_of_ingress_nginx_is_named():
     found = {re.search(r"\[nginx[^]/]*/([a-z-]+)\]", one["message"])[1]: (one["type"], one["reason"]) for one in json.loads(done.stdout)
              if "[nginx" in one["message"]}
     assert found == {"affinity": ("Normal", "AnnotationDiffers"), "auth-keepalive": ("Normal", "AnnotationNotNeeded"),
-                     "auth-url": ("Warning", "NotSupported"), "configuration-snippet": ("Warning", "SnippetRefused"),
+                     "auth-url": ("Warning", "InvalidAnnotation"), "configuration-snippet": ("Warning", "SnippetRefused"),
                      "rewrite-targt": ("Warning", "UnknownAnnotation")}
     assert "for more_set_headers write sluice.io/response-headers" in done.stdout
     # Others are not read by that dialect, so nothing is said of their annotations.

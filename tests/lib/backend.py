@@ -105,11 +105,12 @@ class Pod(contextlib.AbstractContextManager):
             for connection in self._connections:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-        if self._address is not None:
-            self._address.release()
 
     def __exit__(self, *_: object) -> None:
+        """Only now may another pod have the address: until then it answers nobody."""
         self.stop()
+        if self._address is not None:
+            self._address.release()
 
 
 class Backend(Pod):
