@@ -14,5 +14,5 @@ enum { POOL_TEXT_LEN_MAX = 3 * 1024 * 1024 };
 struct str pool_text_protocol(
 	const struct pool *pool, const struct trust *trust, struct arena *arena);
 /* Appends these and the others. What breaks a check is left out, and *ret_problem says so in words, in the arena or static; untouched when all is well. */
-void pool_text_append(const struct pool *pool, struct str protocol, struct arena *arena,
+void pool_text_append(const struct pool *wanted, struct str protocol, struct arena *arena,
 	struct buf *out, struct str *ret_problem);
