@@ -29,14 +29,16 @@ static struct str named(const struct request_parts *parts, const struct piece *p
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-/* RFC 3986, 2.3: all but unreserved characters are encoded, as for a value in a query. */
-static struct str escape(struct str value, struct arena *arena)
+/* Which bytes stay as they are. */
+typedef bool keeps_fn(unsigned char byte);
+
+static struct str encode(struct str value, keeps_fn *keeps, struct arena *arena)
 {
 	char *to = arena_alloc(arena, value.len * 3 + 1);
 	size_t len = 0;
 	for (size_t i = 0; i < value.len; i++) {
 		unsigned char byte = (unsigned char)value.p[i];
-		if (isalnum(byte) || (byte != 0 && strchr("-._~", byte) != NULL)) {
+		if (keeps(byte)) {
 			to[len++] = value.p[i];
 			continue;
 		}
@@ -45,6 +47,12 @@ static struct str escape(struct str value, struct arena *arena)
 		to[len++] = hex_digits[byte & 15];
 	}
 	return (struct str){to, len};
+}
+
+/* RFC 3986, 2.3. */
+static bool is_unreserved(unsigned char byte)
+{
+	return isalnum(byte) || (byte != 0 && strchr("-._~", byte) != NULL);
 }
 
 static struct str raw_value(const struct request_parts *parts, const struct piece *piece)
@@ -82,7 +90,7 @@ static struct str raw_value(const struct request_parts *parts, const struct piec
 	case REQUEST_ARGUMENT:
 		return named(parts, piece);
 	case REQUEST_TARGET_ESCAPED:
-		return escape(pieces_target(parts), parts->arena);
+		return encode(pieces_target(parts), is_unreserved, parts->arena);
 	case REQUEST_ID:
 		return request_header(parts, STR("x-request-id"), &value) ? value : STR_NONE;
 	case REQUEST_SERVICE:
@@ -134,28 +142,15 @@ struct str pieces_value(const struct request_parts *parts, struct piece_list pie
 }
 
 /* RFC 3986, 3.3. */
-static bool is_of_path(char c)
+static bool is_of_path(unsigned char byte)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != '\0' && strchr("-._~!$&'()*+,;=:@/", c) != NULL);
+	return is_unreserved(byte) || (byte != 0 && strchr("!$&'()*+,;=:@/", byte) != NULL);
 }
 
-/* `is_decoded`: a percent sign stands for itself; otherwise for what is encoded already. */
-static struct str encode_path(struct str value, bool is_decoded, struct arena *arena)
+/* Also what is encoded already. */
+static bool is_of_encoded_path(unsigned char byte)
 {
-	char *to = arena_alloc(arena, value.len * 3 + 1);
-	size_t len = 0;
-	for (size_t i = 0; i < value.len; i++) {
-		unsigned char byte = (unsigned char)value.p[i];
-		if (is_of_path(value.p[i]) || (byte == '%' && !is_decoded)) {
-			to[len++] = value.p[i];
-			continue;
-		}
-		to[len++] = '%';
-		to[len++] = hex_digits[byte >> 4];
-		to[len++] = hex_digits[byte & 15];
-	}
-	return (struct str){to, len};
+	return is_of_path(byte) || byte == '%';
 }
 
 struct str pieces_path(const struct request_parts *parts, struct piece_list pieces)
@@ -165,7 +160,8 @@ struct str pieces_path(const struct request_parts *parts, struct piece_list piec
 		const struct piece *piece = &pieces.items[i];
 		bool is_decoded = parts->is_decoded && (piece->value == REQUEST_GROUP ||
 							       piece->value == REQUEST_PATH_REST);
-		values[i] = encode_path(clean_value(parts, piece), is_decoded, parts->arena);
+		values[i] = encode(clean_value(parts, piece),
+			is_decoded ? is_of_path : is_of_encoded_path, parts->arena);
 	}
 	struct str path = join(parts->arena, values, pieces.count);
 	return str_starts_with(path, STR("/")) ? path

@@ -42,6 +42,21 @@ struct str dialect_add_pool(const struct dialect *d, struct str namespace, struc
 	return pool.id;
 }
 
+size_t dialect_list_statuses(
+	const struct dialect *d, const struct status_set *set, struct status_code **ret_items)
+{
+	void *items = NULL;
+	size_t count = 0;
+	for (unsigned status = STATUS_ERROR_LEAST; status <= STATUS_ERROR_MOST; status++) {
+		if (!set->has[status])
+			continue;
+		struct status_code *code = arena_push(d->arena, &items, &count, sizeof(*code));
+		code->status = status;
+	}
+	*ret_items = items;
+	return count;
+}
+
 void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct annotation *a,
 	const char *problem)
 {

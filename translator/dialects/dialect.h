@@ -23,6 +23,14 @@ void dialect_ask(const struct dialect *d, enum policy_bit word, struct str key);
 /* The pool of a Service, for the policy; returns its id. `port`: 0 for the first of its ports. */
 struct str dialect_add_pool(const struct dialect *d, struct str namespace, struct str service,
 	uint64_t port, bool is_https);
+/* Statuses of errors, each once, sorted: it takes them in any order. */
+enum { STATUS_ERROR_LEAST = 400, STATUS_ERROR_MOST = 599 };
+struct status_set {
+	bool has[STATUS_ERROR_MOST + 1];
+};
+/* The list of those that the set has, in the arena. Returns their number. */
+size_t dialect_list_statuses(
+	const struct dialect *d, const struct status_set *set, struct status_code **ret_items);
 /* The value cannot be used: what is only a comfort is left out; otherwise the rules of the Ingress are closed. */
 void dialect_refuse(const struct dialect *d, enum policy_bit word, const struct annotation *a,
 	const char *problem);

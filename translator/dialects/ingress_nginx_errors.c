@@ -2,8 +2,6 @@
 /* Who answers when the backend does not, or answers with an error. */
 #include "translator/dialects/ingress_nginx_parts.h"
 
-enum { STATUS_LEAST = 400, STATUS_MOST = 599 };
-
 /* ---- what that Service hears ---- */
 
 /* As rootfs/etc/nginx/template/nginx.tmpl of ingress-nginx has them, "custom errors". */
@@ -27,30 +25,22 @@ static struct nginx_headers make_headers(const struct nginx_reader *r)
 static bool read_statuses(const struct nginx_reader *r, struct error_pages *pages)
 {
 	struct str text = nginx_text(r, NGINX_ROW_custom_http_errors);
-	bool has[STATUS_MOST + 1] = {false};
+	struct status_set set = {0};
 	unsigned number = 0;
 	for (size_t i = 0; i <= text.len; i++) {
 		char c = (char)(i < text.len ? text.p[i] : ',');
-		if (c >= '0' && c <= '9' && number <= STATUS_MOST) {
+		if (c >= '0' && c <= '9' && number <= STATUS_ERROR_MOST) {
 			number = number * 10 + (unsigned)(c - '0');
 			continue;
 		}
 		if (c != ',' && c != ' ')
 			return false;
-		if (number != 0 && (number < STATUS_LEAST || number > STATUS_MOST))
+		if (number != 0 && (number < STATUS_ERROR_LEAST || number > STATUS_ERROR_MOST))
 			return false;
-		has[number] = true;
+		set.has[number] = true;
 		number = 0;
 	}
-	for (unsigned status = STATUS_LEAST; status <= STATUS_MOST; status++) {
-		if (!has[status])
-			continue;
-		void *items = pages->statuses.items;
-		struct status_code *code =
-			arena_push(r->d->arena, &items, &pages->statuses.count, sizeof(*code));
-		pages->statuses.items = items;
-		code->status = status;
-	}
+	pages->statuses.count = dialect_list_statuses(r->d, &set, &pages->statuses.items);
 	return pages->statuses.count != 0;
 }
 
@@ -62,7 +52,7 @@ static void read_pages(const struct nginx_reader *r, struct str pool)
 	if (!read_statuses(r, &pages)) {
 		nginx_values_refuse(r->v, row, &r->teller,
 			"numbers from %d to %d, separated by commas, are expected",
-			(int)STATUS_LEAST, (int)STATUS_MOST);
+			(int)STATUS_ERROR_LEAST, (int)STATUS_ERROR_MOST);
 		return;
 	}
 	if (pool.len == 0) {

@@ -4,7 +4,7 @@
 #include "translator/dialects/sluice_reader.h"
 #include "translator/dialects/values.h"
 
-enum { STATUS_LEAST = 400, STATUS_MOST = 599, NAME_MOST = 63, PERCENT = 100, COPIED_MOST = 64 };
+enum { NAME_MOST = 63, PERCENT = 100, COPIED_MOST = 64 };
 
 /* ---- headers that they get ---- */
 
@@ -187,26 +187,18 @@ static void read_fallback(const struct sluice_reader *r)
 /* "404, 503": each once, sorted. */
 static bool read_statuses(const struct sluice_reader *r, struct error_pages *pages)
 {
-	bool has[STATUS_MOST + 1] = {false};
+	struct status_set set = {0};
 	struct str rest = *sluice_value(r, SLUICE_error_pages);
 	while (rest.len != 0) {
 		const char *comma = str_find(rest, ',');
 		struct str word = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
 		int64_t status = 0;
 		rest = str_skip(rest, word.len + (comma != NULL ? 1 : 0));
-		if (!str_to_int(str_trim(word), STATUS_LEAST, STATUS_MOST, &status))
+		if (!str_to_int(str_trim(word), STATUS_ERROR_LEAST, STATUS_ERROR_MOST, &status))
 			return false;
-		has[status] = true;
+		set.has[status] = true;
 	}
-	for (unsigned status = STATUS_LEAST; status <= STATUS_MOST; status++) {
-		if (!has[status])
-			continue;
-		void *items = pages->statuses.items;
-		struct status_code *code =
-			arena_push(r->d->arena, &items, &pages->statuses.count, sizeof(*code));
-		pages->statuses.items = items;
-		code->status = status;
-	}
+	pages->statuses.count = dialect_list_statuses(r->d, &set, &pages->statuses.items);
 	return pages->statuses.count != 0;
 }
 
