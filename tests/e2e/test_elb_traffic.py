@@ -81,7 +81,7 @@ def test_endpoints_are_replaced_one_by_one(bench):
         for first in range(1, 7):
             bench.serve(bench.pool("web", *pods[first:first + 3]))
             wait_for(lambda: bench.targets() == sorted(f"{p.inside}:8080" for p in pods[first:first + 3]), "the endpoints")  # noqa: B023
-            pods[first - 1].stop()
+            bench.end(pods[first - 1])
 
 
 def test_all_endpoints_are_replaced_at_once(bench):
@@ -91,7 +91,7 @@ def test_all_endpoints_are_replaced_at_once(bench):
         bench.serve(bench.pool("web", *new))
         wait_for(lambda: bench.targets() == sorted(f"{p.inside}:8080" for p in new), "the new endpoints")
         for pod in old:
-            pod.stop()
+            bench.end(pod)
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_all_endpoints_are_replaced_before_a_new_one_is_checked(checked):
         wait_for(lambda: bench.targets() == places(new), "the old ones to go")
         bench.serve(bench.pool("web", *new))
         for pod in old:
-            pod.stop()
+            bench.end(pod)
     assert [action for action in bench.writes() if action.endswith("Targets")] == ["RegisterTargets", "DeregisterTargets"]
 
 
@@ -146,7 +146,7 @@ def test_old_endpoints_stay_although_the_provider_is_killed_meanwhile(checked):
         wait_for(lambda: bench.targets() == places(new), "the old ones to go")
         bench.serve(bench.pool("web", *new))
         for pod in old:
-            pod.stop()
+            bench.end(pod)
 
 
 def test_endpoints_end_one_after_the_other_before_a_new_one_is_checked(checked):
@@ -156,7 +156,7 @@ def test_endpoints_end_one_after_the_other_before_a_new_one_is_checked(checked):
         replace_all(bench, old, new)
         bench.translator.put(bench.pool("web", *new, ending=old[1:]))
         wait_for(lambda: bench.targets() == places(old[1:] + new), "the one that has ended to go")
-        old[0].stop()
+        bench.end(old[0])
         end_checks(bench, *new)
         wait_for(lambda: bench.targets() == places(new), "the others to go")
 

@@ -10,6 +10,7 @@ from .elb_bench import ElbBench
 from .provider_link import Object, pool
 from .raw_http import exchange
 from .traffic import Load
+from .wait import wait_for
 
 WEB = "default/web"
 
@@ -50,6 +51,12 @@ class TrafficBench(ElbBench):
         self.pods.append(pod)
         self.aws.control("reach", places={f"{pod.inside}:{pod.port}": f"{pod.ip}:{pod.port}"})
         return pod
+
+    def end(self, pod: Pod) -> None:
+        """As a pod ends that answers what it has been asked, once nobody asks it any more."""
+        place = f"{pod.inside}:{pod.port}"
+        wait_for(lambda: self.aws.control("under-way", place=place) == 0, f"the requests that {pod.name} has")
+        pod.stop()
 
     def pool(self, name: str, *pods: Pod, ending: Iterable[Pod] = (), **more: Any) -> Object:
         """The pool `default/name` with these pods, or with one that is made for it; None for none at all. Those that are `ending` still serve."""

@@ -198,6 +198,10 @@ class Control(Commands):
         """Requests and connections by the rule that took them."""
         return self.standin.router.requests
 
+    def do_under_way(self, place: str) -> int:
+        """Requests that a target, "IP:port", has not answered yet."""
+        return self.standin.router.under_way[place]
+
     # Inside
 
     def _balancer(self, name: str) -> Balancer:

@@ -9,7 +9,8 @@ import contextlib
 import ipaddress
 import secrets
 import urllib.parse
-from typing import Any
+from collections import Counter
+from typing import Any, Iterator
 
 import aiohttp
 from aiohttp import web
@@ -47,6 +48,7 @@ class Router:
         self.ports: dict[tuple[str, int], Port] = {}  # by DNS name and port of the balancer
         self.reach: dict[str, str] = {}  # "IP:port" of a target: the address where it really is
         self.requests: dict[str, int] = {}  # answered, by the ARN of the rule
+        self.under_way: Counter[str] = Counter()  # requests, by "IP:port" of the target
         self._turns: dict[str, int] = {}
         self._credit: dict[str, dict[str, int]] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -134,6 +136,16 @@ class Router:
             return host, int(port)
         return (target.id, target.port) if ipaddress.ip_address(target.id).is_loopback else None
 
+    @contextlib.contextmanager
+    def _counted(self, target: Target) -> Iterator[None]:
+        """Begun in the same step in which the target was chosen."""
+        place = f"{target.id}:{target.port}"
+        self.under_way[place] += 1
+        try:
+            yield
+        finally:
+            self.under_way[place] -= 1
+
     # HTTP
 
     async def _answer(self, arn: str, request: web.BaseRequest) -> web.StreamResponse:
@@ -160,7 +172,8 @@ class Router:
         target = self._target(group) if group else None
         if group is None or target is None:
             return web.Response(status=503, text="<html><h1>503 Service Temporarily Unavailable</h1></html>", headers=about, content_type="text/html")
-        return await self._forward(request, asked, rule, listener, target, about)
+        with self._counted(target):
+            return await self._forward(request, asked, rule, listener, target, about)
 
     def _asked(self, request: web.BaseRequest) -> conditions.Request:
         host = request.headers.get("Host", "")
