@@ -19,7 +19,8 @@
 
 #include <stdio.h>
 
-static const double undelete_after_s = 1;
+static const double undelete_after_s = 0.1;
+enum { UNDELETE_ALL_EVERY = 10 /* times; a server that holds a WebSocket is in no hurry */ };
 /* Twice: a thread of HAProxy may have read what led to a row just before it changed. */
 static const double release_after_s = 0.25;
 
@@ -27,6 +28,7 @@ struct pump {
 	struct engine *engine;
 	ev_timer release;  /* rows that requests may have heard of */
 	ev_timer undelete; /* when to retry the deletion of servers with connections */
+	unsigned undelete_count;
 };
 
 enum what {
@@ -251,7 +253,10 @@ static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct engine *engine = ((struct pump *)watcher->data)->engine;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, undelete_after_s, 0.);
-	slots_retry_busy(&engine->slots);
+	bool is_turn = ++engine->pump->undelete_count % UNDELETE_ALL_EVERY == 0;
+	slots_retry_busy(&engine->slots, is_turn ? SLOTS_RETRY_ALL : SLOTS_RETRY_QUICK);
+	if (slots_any_busy(&engine->slots))
+		ev_timer_start(loop, watcher);
 	engine_wake(engine);
 }
 

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* Of deleting a server. */
+enum { QUICK_RETRIES = 3 };
+
 struct pool_slot {
 	RB_ENTRY(pool_slot) node;
 	struct name pool;
@@ -254,6 +257,7 @@ static bool differs(const struct server *server)
 void slots_settle(struct slots *slots, struct slot *slot)
 {
 	bool is_dirty = false;
+	bool is_busy = false;
 	struct server *server;
 	struct server *next;
 	RB_FOREACH_SAFE (server, server_tree, &slot->servers, next) {
@@ -263,12 +267,18 @@ void slots_settle(struct slots *slots, struct slot *slot)
 			continue;
 		}
 		is_dirty = is_dirty || differs(server);
+		is_busy = is_busy || server->is_busy;
 	}
 	if (is_dirty && !slot->is_dirty)
 		TAILQ_INSERT_TAIL(&slots->dirty, slot, dirty);
 	else if (!is_dirty && slot->is_dirty)
 		TAILQ_REMOVE(&slots->dirty, slot, dirty);
 	slot->is_dirty = is_dirty;
+	if (is_busy && !slot->is_busy)
+		TAILQ_INSERT_TAIL(&slots->busy, slot, busy);
+	else if (!is_busy && slot->is_busy)
+		TAILQ_REMOVE(&slots->busy, slot, busy);
+	slot->is_busy = is_busy;
 	give_back(slots, slot);
 }
 
@@ -319,21 +329,23 @@ void slots_note_verified(struct slots *slots)
 			slots->groups[i]->is_unverified && !slots->groups[i]->is_written;
 }
 
-void slots_retry_busy(struct slots *slots)
+void slots_retry_busy(struct slots *slots, enum slots_retry which)
 {
-	for (size_t i = 0; i < slots->group_count; i++) {
-		for (size_t j = 0; j < slots->groups[i]->size; j++) {
-			struct slot *slot = &slots->groups[i]->slots[j];
-			struct server *server;
-			bool any = false;
-			RB_FOREACH (server, server_tree, &slot->servers) {
-				any = any || server->is_busy;
+	struct slot *slot;
+	struct slot *next;
+	TAILQ_FOREACH_SAFE (slot, &slots->busy, busy, next) {
+		struct server *server;
+		RB_FOREACH (server, server_tree, &slot->servers) {
+			if (which == SLOTS_RETRY_ALL || server->retries < QUICK_RETRIES)
 				server->is_busy = false;
-			}
-			if (any)
-				slots_settle(slots, slot);
 		}
+		slots_settle(slots, slot);
 	}
+}
+
+bool slots_any_busy(const struct slots *slots)
+{
+	return !TAILQ_EMPTY(&slots->busy);
 }
 
 struct server *slot_first_server(struct slot *slot)
@@ -354,6 +366,7 @@ void slots_init(struct slots *slots)
 	RB_INIT(&slots->classes);
 	RB_INIT(&slots->by_pool);
 	TAILQ_INIT(&slots->dirty);
+	TAILQ_INIT(&slots->busy);
 }
 
 static void free_servers(struct slot *slot)

@@ -79,6 +79,7 @@ RB_HEAD(server_tree, server);
 struct slot {
 	TAILQ_ENTRY(slot) link; /* in slot_class.free */
 	TAILQ_ENTRY(slot) dirty;
+	TAILQ_ENTRY(slot) busy;
 	struct group *group;
 	uint32_t number;
 	struct server_tree servers;
@@ -87,6 +88,7 @@ struct slot {
 	char *words; /* behind each server that is wanted, after those of the class; NULL: none */
 	struct trust trust; /* what the words speak of */
 	bool is_dirty;
+	bool is_busy; /* a server of it could not be deleted yet */
 	bool is_free; /* in slot_class.free */
 	bool is_left; /* a pool has left it, whose servers are still in its file */
 	char name[SLOT_NAME_LEN + 1];
@@ -130,6 +132,7 @@ struct slots {
 	struct slot_share_tree shares;
 	struct class_tree classes;
 	struct slot_list dirty;
+	struct slot_list busy;
 	struct pool_slot_tree by_pool;
 };
 
@@ -201,8 +204,15 @@ void slots_group_written(struct group *group);
 /* HAProxy has been started with, or has loaded, all groups that are written. */
 void slots_note_verified(struct slots *slots);
 
-/* Servers that could not be deleted are tried again. */
-void slots_retry_busy(struct slots *slots);
+enum slots_retry {
+	SLOTS_RETRY_QUICK, /* those that have been tried a few times only: most have an idle connection that is just being closed */
+	SLOTS_RETRY_ALL,
+};
+
+/* Servers that could not be deleted are tried again. O(slots with such servers). */
+void slots_retry_busy(struct slots *slots, enum slots_retry which);
+/* Whether there are any. */
+bool slots_any_busy(const struct slots *slots);
 
 struct server *slot_first_server(struct slot *slot);
 struct server *slot_next_server(struct server *server);
