@@ -9,6 +9,9 @@
 #include <bsd/sys/queue.h>
 #include <stdlib.h>
 
+/* The server has Secrets of TLS, but not this one: others do not wait for it longer than this. */
+static const double PATIENCE_S = 10;
+
 /* One Secret that is named, or was until a moment ago. */
 struct secret_watch {
 	RB_ENTRY(secret_watch) by_name;
@@ -326,8 +329,8 @@ bool named_secrets_are_ready(const struct named_secrets *named)
 	if (!LIST_EMPTY(&named->changed))
 		return false;
 	RB_FOREACH (watch, watch_tree, (struct watch_tree *)(uintptr_t)&named->watches) {
-		if (watch->reflector != NULL && !reflector_is_synced(watch->reflector) &&
-			reflector_problem(watch->reflector) == NULL)
+		if (watch->reflector != NULL &&
+			!reflector_is_settled(watch->reflector, PATIENCE_S))
 			return false;
 	}
 	return true;

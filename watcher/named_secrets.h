@@ -27,7 +27,7 @@ struct named_secrets_config {
 /* Observes the store. */
 struct named_secrets *named_secrets_new(const struct named_secrets_config *config);
 void named_secrets_free(struct named_secrets *named);
-/* All that are named have been asked for, and answered, if only by a refusal. */
+/* All that are named have been asked for, and answered, if only by a refusal; for one that the server cannot give the others do not wait for ever. */
 bool named_secrets_are_ready(const struct named_secrets *named);
 /* Retries at once whatever is waiting to be retried. */
 void named_secrets_hurry(struct named_secrets *named);

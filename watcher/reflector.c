@@ -484,3 +484,10 @@ bool reflector_is_synced(const struct reflector *r)
 {
 	return r->synced;
 }
+
+bool reflector_is_settled(const struct reflector *r, double patience_s)
+{
+	bool is_failing = r->failing_since > 0;
+	return r->synced || r->is_refused ||
+	       (is_failing && clock_monotonic_s() - r->failing_since >= patience_s);
+}

@@ -69,6 +69,8 @@ void reflector_hurry(struct reflector *reflector);
 const struct kind_version *reflector_version(const struct reflector *reflector);
 const char *reflector_namespace(const struct reflector *reflector);
 bool reflector_is_synced(const struct reflector *reflector);
+/* Whether waiting for it makes no sense any more: it is synced, or refused, or has failed for `patience_s` seconds. Asked again after each on_health(). */
+bool reflector_is_settled(const struct reflector *reflector, double patience_s);
 /* When the server was last heard of this kind; if never, when the reflector started. */
 double reflector_heard_at(const struct reflector *reflector);
 /* The possible age of what is known, in seconds; 0 while a live watch runs. */

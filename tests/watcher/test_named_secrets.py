@@ -83,3 +83,24 @@ def test_a_list_of_the_others_leaves_it_alone(rig):
     rig.link.wait_record("secret", "pair")
     assert rig.link.names("secret") == {"default/staff", "default/pair"}
     assert entries(rig) == {"auth": b"adam:$1$x"}
+
+
+ONE = {"resource": "secrets", "query": "metadata.name%3Dstaff", "identity": "controller"}
+
+
+def test_the_first_snapshot_waits_for_a_server_in_trouble(rig):
+    rig.kube.api.create(users())
+    rig.ingress(annotations=NAMING)
+    rig.kube.fault("respond", ONE, with_="internal", count=3)
+    rig.start()
+    assert entries(rig) == {"auth": b"adam:$1$x"}
+
+
+def test_a_refusal_keeps_nobody_waiting(rig):
+    rig.kube.api.create(users())
+    rig.ingress(annotations=NAMING)
+    rig.kube.fault("respond", ONE, id="no", with_="forbidden")
+    rig.start()
+    assert rig.link.names("secret") == set() and rig.link.names("ingress") == {"default/web"}
+    rig.kube.clear("no")
+    rig.link.wait_record("secret", "staff")
