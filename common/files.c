@@ -177,13 +177,18 @@ bool files_exist(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-int files_identify(const char *path, struct files_identity *ret_identity)
+int files_hold_folder(const char *path)
 {
-	struct stat st;
-	if (stat(path, &st) != 0)
-		return -errno;
-	*ret_identity = (struct files_identity){.device = st.st_dev, .inode = st.st_ino};
-	return 0;
+	int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return folder >= 0 ? folder : -errno;
+}
+
+bool files_is_replaced(int folder, const char *path)
+{
+	struct stat held;
+	struct stat now;
+	return fstat(folder, &held) == 0 && stat(path, &now) == 0 &&
+	       (held.st_ino != now.st_ino || held.st_dev != now.st_dev);
 }
 
 const char *files_problem(int err)

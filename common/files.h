@@ -28,12 +28,11 @@ const char *files_read_own(const char *path, struct buf *out);
 /* 0 also if it does not exist. */
 int files_remove(const char *path);
 bool files_exist(const char *path);
-/* Tells a folder from another one that has taken its name. 0 or a negative errno. */
-struct files_identity {
-	dev_t device;
-	ino_t inode;
-};
-int files_identify(const char *path, struct files_identity *ret_identity);
+/* A descriptor that stands for the folder as long as the caller keeps it open, and tells it from another one that takes its name: without one, the other may
+ * have its inode number, too. Or a negative errno. */
+int files_hold_folder(const char *path);
+/* Whether another folder has the name now; not while none has it. */
+bool files_is_replaced(int folder, const char *path);
 /* For people: what the problem is, such as "the disk is full". Static. */
 const char *files_problem(int err);
 /* Removes those of the folder's files that are loose; returns how many. */

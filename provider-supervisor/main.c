@@ -48,12 +48,12 @@ static struct supervisor {
 	struct client *asker; /* who asked for the check; NULL: gone */
 	ev_timer look;        /* for old workers */
 	ev_timer look_folder;
-	struct files_identity folder; /* the state folder; inode 0: not seen yet */
+	int folder; /* the state folder, held; negative: not seen yet */
 	ev_signal release;            /* another proxy takes our place */
 	bool is_draining;
 	bool is_released;
 	double stop_timeout;
-} supervisor;
+} supervisor = {.folder = -1};
 
 /* ---- state of the proxy ---- */
 
@@ -105,12 +105,10 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 /* A folder re-created under the same name is not covered by the sandbox that the proxy inherited from us. */
 static bool has_lost_folder(void)
 {
-	struct files_identity now;
-	if (files_identify(supervisor.folders.state_dir, &now) != 0)
-		return false;
-	if (supervisor.folder.inode == 0)
-		supervisor.folder = now;
-	return now.inode != supervisor.folder.inode || now.device != supervisor.folder.device;
+	if (supervisor.folder < 0)
+		supervisor.folder = files_hold_folder(supervisor.folders.state_dir);
+	return supervisor.folder >= 0 &&
+	       files_is_replaced(supervisor.folder, supervisor.folders.state_dir);
 }
 
 static void end_if_lost(void)
@@ -396,6 +394,8 @@ static void stop(void)
 	command_cancel(supervisor.check);
 	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look);
 	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look_folder);
+	if (supervisor.folder >= 0)
+		(void)close(supervisor.folder);
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);

@@ -329,8 +329,7 @@ bool named_secrets_are_ready(const struct named_secrets *named)
 	if (!LIST_EMPTY(&named->changed))
 		return false;
 	RB_FOREACH (watch, watch_tree, (struct watch_tree *)(uintptr_t)&named->watches) {
-		if (watch->reflector != NULL &&
-			!reflector_is_settled(watch->reflector, PATIENCE_S))
+		if (watch->reflector != NULL && !reflector_is_settled(watch->reflector, PATIENCE_S))
 			return false;
 	}
 	return true;
