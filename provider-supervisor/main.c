@@ -48,8 +48,8 @@ static struct supervisor {
 	struct client *asker; /* who asked for the check; NULL: gone */
 	ev_timer look;        /* for old workers */
 	ev_timer look_folder;
-	int folder; /* the state folder, held; negative: not seen yet */
-	ev_signal release;            /* another proxy takes our place */
+	int folder;        /* the state folder, held; negative: not seen yet */
+	ev_signal release; /* another proxy takes our place */
 	bool is_draining;
 	bool is_released;
 	double stop_timeout;
