@@ -5,6 +5,7 @@
 #include "proto/decision_answer.h"
 #include "proto/decision_guard.h"
 #include "proto/decision_making.h"
+#include "proto/decision_others.h"
 #include "proto/decision_parts.h"
 
 /* ---- 1: the host and the rule ---- */
@@ -28,13 +29,8 @@ static const struct virtual_host *find_host(struct making *m, bool is_passthroug
 static void take_pool(struct making *m, struct str id, uint64_t weight)
 {
 	struct decision_pool *pool = LIST_PUSH(m->arena, m->to->pools, struct decision_pool);
-	*pool = (struct decision_pool){
-		.id = id, .weight = weight, .pool = m->objects->find(m->objects->ctx, LB_POOL, id)};
-	for (size_t i = 0; pool->pool != NULL && i < pool->pool->endpoints.count; i++)
-		pool->active += pool->pool->endpoints.items[i].active;
-	/* Its provider finds the addresses. */
-	if (pool->pool != NULL && pool->pool->external_name.len != 0)
-		pool->active = 1;
+	*pool = (struct decision_pool){.id = id, .weight = weight};
+	pool->active = making_count_active(m, id, &pool->pool);
 }
 
 static bool take_default(struct making *m)
@@ -102,7 +98,72 @@ static bool route(struct making *m)
 	return false;
 }
 
-/* ---- 2 to 6 ---- */
+/* ---- 2: the client's certificate ---- */
+
+static void set_client_headers(struct making *m, bool has_certificate)
+{
+	static const char *const names[] = {"ssl-client-verify", "ssl-client-subject-dn",
+		"ssl-client-issuer-dn", "ssl-client-cert"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
+			(struct decision_change){HEADER_REMOVE, str_from(names[i]), STR_NONE};
+	if (m->parts.request->is_tls)
+		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
+			(struct decision_change){HEADER_SET, str_from(names[0]),
+				has_certificate ? STR("SUCCESS") : STR("NONE")};
+}
+
+static bool refuse_client(struct making *m, const struct client_tls *wanted)
+{
+	if (wanted->error_location.count == 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate is needed, and the client has none"),
+			400);
+	struct str location = pieces_value(&m->parts, PIECES_OF(wanted->error_location));
+	making_add_header(m, "Location", location);
+	return making_end(m,
+		making_add_step(m, STEP_CLIENT_TLS,
+			"a certificate is needed, and the client has none: redirect to %.*s",
+			STR_FMT(location)),
+		302);
+}
+
+static bool check_client(struct making *m)
+{
+	const struct client_tls *wanted = m->to->host != NULL ? m->to->host->client_tls : NULL;
+	bool has_certificate = m->parts.request->has_certificate;
+	if (wanted == NULL)
+		return false;
+	if (!m->parts.request->is_tls && wanted->subject.len != 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate is needed, which plain HTTP has not"),
+			403);
+	set_client_headers(m, has_certificate);
+	if (!m->parts.request->is_tls)
+		return false;
+	if (wanted->ca.len == 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"no authority of certificates is known: the host is closed"),
+			403);
+	if (!has_certificate && wanted->verify == CLIENT_VERIFY_REQUIRED)
+		return refuse_client(m, wanted);
+	if (!has_certificate && wanted->subject.len != 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate with a certain subject is needed"),
+			403);
+	making_add_step(m, STEP_CLIENT_TLS,
+		!has_certificate ? "the client has no certificate, and needs none"
+		: wanted->subject.len != 0
+			? "the certificate is good, if its subject has what is wanted"
+			: "the certificate is good");
+	return false;
+}
+
+/* ---- 3 to 7 ---- */
 
 static bool find_policy(struct making *m)
 {
@@ -120,6 +181,7 @@ static bool find_policy(struct making *m)
 	struct decision_step *step = making_add_step(m, STEP_POLICY, "%s: its rules are closed",
 		m->policy == NULL ? "the policy does not exist" : "its users do not exist");
 	step->policy = rule->policy;
+	m->is_closed = true;
 	return making_end(m, step, 503);
 }
 
@@ -190,7 +252,39 @@ static bool redirect_to_https(struct making *m)
 		m->policy->https_redirect);
 }
 
-/* ---- 7: the pool ---- */
+/* ---- 8: the pool ---- */
+
+/* Those without an active endpoint have one that stands in for them, if there is one. */
+static void take_fallback(struct making *m)
+{
+	struct str id = m->policy != NULL ? m->policy->fallback_pool : STR_NONE;
+	const struct pool *pool = NULL;
+	size_t active = id.len != 0 ? making_count_active(m, id, &pool) : 0;
+	for (size_t i = 0; active != 0 && i < m->to->pools.count; i++) {
+		struct decision_pool *at = &m->to->pools.items[i];
+		if (at->active == 0)
+			*at = (struct decision_pool){id, at->weight, pool, active, true};
+	}
+}
+
+/* Of one pool only one can speak. */
+static void note_chosen(struct making *m)
+{
+	const struct decision_pool *chosen = NULL;
+	for (size_t i = 0; i < m->to->pools.count; i++) {
+		if (m->to->pools.items[i].weight == 0)
+			continue;
+		if (chosen != NULL)
+			return;
+		chosen = &m->to->pools.items[i];
+	}
+	if (chosen == NULL || chosen->pool == NULL)
+		return;
+	m->chosen = chosen->id;
+	m->parts.service = chosen->pool->service.name;
+	m->parts.service_port =
+		arena_printf(m->arena, "%llu", (unsigned long long)chosen->pool->port);
+}
 
 static void collect_pools(struct making *m)
 {
@@ -210,6 +304,8 @@ static bool choose_pool(struct making *m)
 	uint64_t sum = 0;
 	bool has_active = false;
 	collect_pools(m);
+	take_fallback(m);
+	note_chosen(m);
 	for (size_t i = 0; i < m->to->pools.count; i++) {
 		const struct decision_pool *pool = &m->to->pools.items[i];
 		sum += pool->weight;
@@ -221,14 +317,15 @@ static bool choose_pool(struct making *m)
 		const struct decision_pool *pool = &m->to->pools.items[i];
 		making_add_step(m, STEP_POOL, "pool %.*s, %llu of %llu%s", STR_FMT(pool->id),
 			(unsigned long long)pool->weight, (unsigned long long)sum,
-			pool->active != 0
-				? ""
-				: ": it has no active endpoint, so that is answered with 503");
+			pool->active == 0
+				? ": it has no active endpoint, so that is answered with 503"
+			: pool->is_fallback ? ", which stands in for one without active endpoints"
+					    : "");
 	}
 	return !has_active && making_end(m, &m->to->steps.items[m->to->steps.count - 1], 503);
 }
 
-/* ---- 11 to 13: the backend ---- */
+/* ---- 13 to 16: the backend ---- */
 
 static void make_changes(struct making *m, const struct header_change *items, size_t count,
 	enum decision_step_kind kind, struct decision_changes *to)
@@ -252,15 +349,22 @@ static void ask_backend(struct making *m)
 	struct decision *to = m->to;
 	to->target = pieces_target(&m->parts);
 	to->host_header = m->parts.host_header;
-	if (policy != NULL && policy->rewrite.count != 0) {
+	bool is_fallback = false;
+	for (size_t i = 0; i < to->pools.count; i++)
+		is_fallback |= to->pools.items[i].is_fallback;
+	if (policy != NULL && policy->rewrite.count != 0 && !is_fallback) {
 		struct str path = pieces_path(&m->parts, PIECES_OF(policy->rewrite));
 		struct str arguments = pieces_arguments(&m->parts);
 		to->target = arena_printf(m->arena, "%.*s%.*s", STR_FMT(path), STR_FMT(arguments));
 		making_add_step(
 			m, STEP_REWRITE, "the backend is asked for %.*s", STR_FMT(to->target));
 	}
+	others_copy_headers(m);
 	if (policy != NULL)
 		make_changes(m, policy->request_headers.items, policy->request_headers.count,
+			STEP_REQUEST_HEADERS, &to->request_changes);
+	if (is_fallback)
+		make_changes(m, policy->fallback_headers.items, policy->fallback_headers.count,
 			STEP_REQUEST_HEADERS, &to->request_changes);
 	to->request_headers =
 		decision_apply(&m->parts.request->headers, &to->request_changes, m->arena);
@@ -269,23 +373,72 @@ static void ask_backend(struct making *m)
 		if (change->action == HEADER_SET && str_eq_nocase(change->name, STR("host")))
 			to->host_header = change->value;
 	}
-	if (policy != NULL && policy->timeouts != NULL)
+}
+
+static void tell_retries(struct making *m, const struct retries *retries)
+{
+	making_add_step(m, STEP_RETRIES,
+		"another endpoint is asked%s%s%s%s, %s%llu in all, for %llu ms (0: without end)%s",
+		retries->on_error ? " after errors" : "",
+		retries->on_timeout ? " after time-outs" : "",
+		retries->on_invalid ? " after answers that are none" : "",
+		retries->statuses.count != 0 ? " after some statuses" : "",
+		retries->tries == 0 ? "any number: " : "", (unsigned long long)retries->tries,
+		(unsigned long long)retries->timeout_ms,
+		retries->unsafe ? ", whatever the method is" : "");
+}
+
+/* How the backend is asked, which changes nothing of what it is asked. */
+static void tell_asking(struct making *m)
+{
+	const struct policy *policy = m->policy;
+	if (policy == NULL)
+		return;
+	if (policy->timeouts != NULL)
 		making_add_step(m, STEP_TIMEOUTS,
 			"milliseconds to connect %llu, to send %llu, to read %llu (0: as the "
 			"provider has them)",
 			(unsigned long long)policy->timeouts->connect_ms,
 			(unsigned long long)policy->timeouts->send_ms,
 			(unsigned long long)policy->timeouts->read_ms);
+	if (policy->retries != NULL)
+		tell_retries(m, policy->retries);
+	if (policy->buffering != NULL)
+		making_add_step(m, STEP_BUFFERING, "%s; %s",
+			policy->buffering->request ? "the request is read whole before it is sent"
+						   : "the request is sent while it comes",
+			policy->buffering->response
+				? "the answer is read as fast as it comes"
+				: "the answer is read as fast as the client takes it");
 }
 
-/* ---- 14: the answer ---- */
+/* ---- 18: the answer ---- */
+
+/* `reply`: NULL: nobody can tell. */
+static void rewrite_answer(struct making *m, const struct decision_reply *reply)
+{
+	const struct policy *policy = m->policy;
+	if (policy->location_changes.count != 0)
+		making_add_step(m, STEP_LOCATION_REWRITE,
+			"a Location of the backend becomes one of outside");
+	if (policy->cookie_domains.count + policy->cookie_paths.count != 0)
+		making_add_step(m, STEP_COOKIE_REWRITE,
+			"cookies of the backend get domains and paths of outside");
+	if (reply != NULL)
+		answer_rewrite(&m->parts, policy, &reply->headers, &m->to->response_changes);
+}
 
 static void finish_answer(struct making *m)
 {
 	const struct policy *policy = m->policy;
 	struct decision *to = m->to;
-	if (policy == NULL)
+	struct decision_reply reply = {0};
+	if (policy == NULL || m->is_closed)
 		return;
+	bool is_of_backend = to->status == 0 && to->page_of == 0;
+	if (is_of_backend)
+		rewrite_answer(m, others_ask_backend(m, &reply) ? &reply : NULL);
+	others_add_cookies(m, to->status != 0 ? to->status : is_of_backend ? reply.status : 200);
 	make_changes(m, policy->response_headers.items, policy->response_headers.count,
 		STEP_RESPONSE_HEADERS, &to->response_changes);
 	if (policy->hsts != NULL && m->parts.request->is_tls) {
@@ -303,6 +456,11 @@ static void finish_answer(struct making *m)
 		if (is_allowed)
 			answer_add_cors(&m->parts, policy->cors, &to->response_changes);
 	}
+	if (policy->bandwidth != NULL)
+		making_add_step(m, STEP_BANDWIDTH,
+			"after %llu bytes it is sent with %llu bytes a second",
+			(unsigned long long)policy->bandwidth->after_bytes,
+			(unsigned long long)policy->bandwidth->bytes_per_s);
 	to->headers = decision_apply(&to->headers, &to->response_changes, m->arena);
 }
 
@@ -310,8 +468,8 @@ void decision_make(const struct decision_objects *objects,
 	const struct load_balancer *load_balancer, const struct decision_request *request,
 	struct arena *arena, struct decision *ret_decision)
 {
-	static bool (*const steps[])(struct making *) = {
-		find_policy, limit_body, preflight, answer, redirect_to_https, choose_pool};
+	static bool (*const steps[])(struct making *) = {check_client, find_policy, limit_body,
+		preflight, answer, redirect_to_https, choose_pool};
 	struct making m = {.objects = objects,
 		.load_balancer = load_balancer,
 		.arena = arena,
@@ -331,7 +489,11 @@ void decision_make(const struct decision_objects *objects,
 		guard_limit_rate(&m);
 		is_answered = guard_check(&m);
 	}
-	if (!is_answered)
+	if (!is_answered) {
 		ask_backend(&m);
+		others_mirror(&m);
+		tell_asking(&m);
+	}
+	others_answer_error(&m);
 	finish_answer(&m);
 }

@@ -45,6 +45,108 @@ void answer_add_cors(const struct request_parts *parts, const struct cors *cors,
 			arena_printf(parts->arena, "%llu", (unsigned long long)cors->max_age_s));
 }
 
+/* ---- what a backend says of itself ---- */
+
+/* False: none fits. */
+static bool change_start(struct str text, const struct text_change *items, size_t count,
+	struct arena *arena, struct str *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!str_starts_with(text, items[i].from))
+			continue;
+		*ret = arena_printf(arena, "%.*s%.*s", STR_FMT(items[i].to),
+			STR_FMT(str_skip(text, items[i].from.len)));
+		return true;
+	}
+	return false;
+}
+
+static struct str without_dot(struct str domain)
+{
+	return str_starts_with(domain, STR(".")) ? str_skip(domain, 1) : domain;
+}
+
+static bool change_domain(
+	struct str text, const struct policy *policy, struct arena *arena, struct str *ret)
+{
+	for (size_t i = 0; i < policy->cookie_domains.count; i++) {
+		const struct text_change *item = &policy->cookie_domains.items[i];
+		if (!str_eq_nocase(without_dot(text), without_dot(item->from)))
+			continue;
+		*ret = arena_printf(arena, "%s%.*s", str_starts_with(text, STR(".")) ? "." : "",
+			STR_FMT(without_dot(item->to)));
+		return true;
+	}
+	return false;
+}
+
+static struct str change_attribute(
+	struct str attribute, const struct policy *policy, struct arena *arena)
+{
+	const char *equals = str_find(attribute, '=');
+	struct str value = STR_NONE;
+	if (equals == NULL)
+		return attribute;
+	struct str name = {attribute.p, (size_t)(equals - attribute.p)};
+	struct str old = str_trim(str_skip(attribute, name.len + 1));
+	bool is_changed = str_eq_nocase(str_trim(name), STR("path"))
+				  ? change_start(old, policy->cookie_paths.items,
+					    policy->cookie_paths.count, arena, &value)
+				  : str_eq_nocase(str_trim(name), STR("domain")) &&
+					    change_domain(old, policy, arena, &value);
+	return is_changed ? arena_printf(arena, "%.*s=%.*s", STR_FMT(name), STR_FMT(value))
+			  : attribute;
+}
+
+/* A semicolon ends an attribute also where there are quotes: that is how browsers read it. */
+static struct str change_cookie(struct str line, const struct policy *policy, struct arena *arena)
+{
+	const char *end = str_find(line, ';');
+	struct str to = {line.p, end != NULL ? (size_t)(end - line.p) : line.len};
+	struct str rest = str_skip(line, to.len + 1);
+	while (end != NULL) {
+		end = str_find(rest, ';');
+		struct str attribute = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		rest = str_skip(rest, attribute.len + 1);
+		attribute = change_attribute(attribute, policy, arena);
+		to = arena_printf(arena, "%.*s;%.*s", STR_FMT(to), STR_FMT(attribute));
+	}
+	return to;
+}
+
+static void rewrite_location(const struct request_parts *parts, const struct policy *policy,
+	const struct http_headers *headers, struct decision_changes *changes)
+{
+	for (size_t i = 0; i < headers->count; i++) {
+		struct str value;
+		if (str_eq_nocase(headers->items[i].name, STR("location")) &&
+			change_start(headers->items[i].value, policy->location_changes.items,
+				policy->location_changes.count, parts->arena, &value))
+			change(parts, changes, HEADER_SET, "Location", value);
+	}
+}
+
+static void rewrite_cookies(const struct request_parts *parts, const struct policy *policy,
+	const struct http_headers *headers, struct decision_changes *changes)
+{
+	enum header_action action = HEADER_SET;
+	for (size_t i = 0; i < headers->count; i++) {
+		if (!str_eq_nocase(headers->items[i].name, STR("set-cookie")))
+			continue;
+		change(parts, changes, action, "Set-Cookie",
+			change_cookie(headers->items[i].value, policy, parts->arena));
+		action = HEADER_ADD;
+	}
+}
+
+void answer_rewrite(const struct request_parts *parts, const struct policy *policy,
+	const struct http_headers *headers, struct decision_changes *changes)
+{
+	rewrite_location(parts, policy, headers, changes);
+	if (policy->cookie_domains.count + policy->cookie_paths.count != 0)
+		rewrite_cookies(parts, policy, headers, changes);
+}
+
 static void drop(struct http_headers *headers, struct str name)
 {
 	size_t kept = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/decision_guard.h"
 
+#include "proto/decision_others.h"
 #include "proto/decision_parts.h"
 
 void guard_limit_rate(struct making *m)
@@ -35,20 +36,18 @@ static bool fits_access(struct making *m, const struct source_access *access)
 	       (access->allow.count == 0 || networks_have(&access->allow, client));
 }
 
-static bool check_source(struct making *m)
+static bool check_source(struct making *m, struct refusal *ret_refusal)
 {
 	const struct source_access *access = m->policy->source_access;
-	const char *why = networks_have(&access->deny, m->parts.request->client)
-				  ? "is in `deny`"
-				  : "is not in `allow`";
-	if (fits_access(m, access)) {
-		making_add_step(
-			m, STEP_SOURCE_ACCESS, "%.*s is let in", STR_FMT(m->parts.request->client));
-		return false;
-	}
-	struct decision_step *step = making_add_step(
-		m, STEP_SOURCE_ACCESS, "%.*s %s", STR_FMT(m->parts.request->client), why);
-	return making_end(m, step, 403);
+	struct str client = m->parts.request->client;
+	bool fits = fits_access(m, access);
+	const char *what = fits                                   ? "is let in"
+			   : networks_have(&access->deny, client) ? "is in `deny`"
+								  : "is not in `allow`";
+	*ret_refusal = (struct refusal){
+		making_add_step(m, STEP_SOURCE_ACCESS, "%.*s %s", STR_FMT(client), what), 403, NULL,
+		STR_NONE};
+	return fits;
 }
 
 static const struct auth_user *find_user(struct making *m, struct str name)
@@ -75,40 +74,69 @@ static bool is_good_password(struct making *m)
 	return user != NULL && m->objects->fits_password(m->objects->ctx, password, user->hash);
 }
 
-static bool check_password(struct making *m)
+static bool check_password(struct making *m, struct refusal *ret_refusal)
 {
 	const struct basic_auth *auth = m->policy->basic_auth;
-	if (is_good_password(m)) {
-		making_add_step(m, STEP_BASIC_AUTH,
-			m->to->asks_password ? "a user of %.*s is let in, if the password is "
-					       "right: without one the answer is 401"
-					     : "a user of %.*s is let in",
-			STR_FMT(auth->users));
+	bool fits = is_good_password(m);
+	const char *what =
+		!fits ? "asks for name and password"
+		: m->to->asks_password
+			? "lets in, if the password is right: without one the answer is 401"
+			: "lets in";
+	*ret_refusal = (struct refusal){
+		.step = making_add_step(m, STEP_BASIC_AUTH, "%.*s %s", STR_FMT(auth->users), what),
+		.status = 401,
+		.header = "WWW-Authenticate",
+		.value = arena_printf(m->arena, "Basic realm=\"%.*s\"", STR_FMT(auth->realm)),
+	};
+	if (fits)
 		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
 			(struct decision_change){HEADER_REMOVE, STR("Authorization"), STR_NONE};
-		return false;
+	return fits;
+}
+
+static bool refuse(struct making *m, const struct refusal *refusal)
+{
+	if (refusal->header != NULL)
+		making_add_header(m, refusal->header, refusal->value);
+	return making_end(m, refusal->step, refusal->status);
+}
+
+typedef bool check_fn(struct making *m, struct refusal *ret_refusal);
+
+/* One is enough; otherwise the first 401 counts, or the last answer. */
+static bool check_any(struct making *m, check_fn *const *checks, size_t count)
+{
+	struct refusal kept = {0};
+	for (size_t i = 0; i < count; i++) {
+		struct refusal refusal;
+		if (checks[i](m, &refusal))
+			return false;
+		if (kept.status != 401)
+			kept = refusal;
 	}
-	making_add_header(m, "WWW-Authenticate",
-		arena_printf(m->arena, "Basic realm=\"%.*s\"", STR_FMT(auth->realm)));
-	return making_end(m,
-		making_add_step(m, STEP_BASIC_AUTH,
-			"name and password of a user of %.*s are asked for", STR_FMT(auth->users)),
-		401);
+	return refuse(m, &kept);
 }
 
 bool guard_check(struct making *m)
 {
-	if (m->policy == NULL)
+	const struct policy *policy = m->policy;
+	check_fn *checks[3];
+	size_t count = 0;
+	if (policy == NULL)
 		return false;
-	const struct source_access *access = m->policy->source_access;
-	bool is_either = m->policy->satisfy_any && access != NULL && m->policy->basic_auth != NULL;
-	if (is_either && fits_access(m, access)) {
-		making_add_step(m, STEP_SOURCE_ACCESS,
-			"%.*s is let in, and no password is asked for",
-			STR_FMT(m->parts.request->client));
-		return false;
+	if (policy->source_access != NULL)
+		checks[count++] = check_source;
+	if (policy->basic_auth != NULL)
+		checks[count++] = check_password;
+	if (policy->external_auth != NULL)
+		checks[count++] = others_check;
+	if (policy->satisfy_any && count > 1)
+		return check_any(m, checks, count);
+	for (size_t i = 0; i < count; i++) {
+		struct refusal refusal;
+		if (!checks[i](m, &refusal))
+			return refuse(m, &refusal);
 	}
-	if (access != NULL && !is_either && check_source(m))
-		return true;
-	return m->policy->basic_auth != NULL && check_password(m);
+	return false;
 }

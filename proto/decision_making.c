@@ -6,6 +6,7 @@
 
 static const char *const step_words[STEP_KIND_COUNT] = {
 	[STEP_ROUTE] = "route",
+	[STEP_CLIENT_TLS] = "client-tls",
 	[STEP_POLICY] = "policy",
 	[STEP_BODY_LIMIT] = "body-limit",
 	[STEP_CORS_PREFLIGHT] = "cors-preflight",
@@ -16,13 +17,33 @@ static const char *const step_words[STEP_KIND_COUNT] = {
 	[STEP_RATE_LIMIT] = "rate-limit",
 	[STEP_SOURCE_ACCESS] = "source-access",
 	[STEP_BASIC_AUTH] = "basic-auth",
+	[STEP_EXTERNAL_AUTH] = "external-auth",
 	[STEP_REWRITE] = "rewrite",
 	[STEP_REQUEST_HEADERS] = "request-headers",
+	[STEP_MIRROR] = "mirror",
 	[STEP_TIMEOUTS] = "timeouts",
+	[STEP_RETRIES] = "retries",
+	[STEP_BUFFERING] = "buffering",
+	[STEP_ERROR_PAGES] = "error-pages",
+	[STEP_LOCATION_REWRITE] = "location-rewrite",
+	[STEP_COOKIE_REWRITE] = "cookie-rewrite",
 	[STEP_RESPONSE_HEADERS] = "response-headers",
 	[STEP_HSTS] = "hsts",
 	[STEP_CORS_HEADERS] = "cors",
+	[STEP_BANDWIDTH] = "bandwidth",
 };
+
+static const char *const role_words[] = {
+	[ASKED_BACKEND] = "backend",
+	[ASKED_EXTERNAL_AUTH] = "external-auth",
+	[ASKED_MIRROR] = "mirror",
+	[ASKED_ERROR_PAGES] = "error-pages",
+};
+
+const char *decision_role_word(enum decision_role role)
+{
+	return role_words[role];
+}
 
 const char *decision_step_word(enum decision_step_kind kind)
 {
@@ -42,7 +63,7 @@ struct decision_step *making_add_step(
 	if (m->to->rule != NULL)
 		step->ingress = m->to->rule->ingress;
 	if (m->policy != NULL && kind != STEP_REDIRECT && kind != STEP_ANSWER &&
-		kind != STEP_ROUTE && kind != STEP_POOL) {
+		kind != STEP_ROUTE && kind != STEP_POOL && kind != STEP_CLIENT_TLS) {
 		step->policy = m->policy->key.id;
 		if (m->policy->ingress.len != 0)
 			step->ingress = m->policy->ingress;
@@ -55,6 +76,18 @@ bool making_end(struct making *m, struct decision_step *step, uint64_t status)
 	step->is_end = true;
 	m->to->status = (unsigned)status;
 	return true;
+}
+
+size_t making_count_active(struct making *m, struct str pool_id, const struct pool **ret_pool)
+{
+	const struct pool *pool = m->objects->find(m->objects->ctx, LB_POOL, pool_id);
+	size_t count = 0;
+	if (ret_pool != NULL)
+		*ret_pool = pool;
+	for (size_t i = 0; pool != NULL && i < pool->endpoints.count; i++)
+		count += pool->endpoints.items[i].active;
+	/* Its provider finds the addresses. */
+	return pool != NULL && pool->external_name.len != 0 ? 1 : count;
 }
 
 void making_add_header(struct making *m, const char *name, struct str value)

@@ -9,6 +9,10 @@ struct making {
 	const struct load_balancer *load_balancer;
 	struct request_parts parts;
 	const struct policy *policy; /* NULL: none */
+	bool is_closed;              /* an answer of before the policy counts */
+	struct str chosen;           /* id of the pool, if there is one only */
+	struct decision_reply
+		auth; /* of external authentication; status 0: nobody was asked, or nobody can tell */
 	struct arena *arena;
 	struct decision *to;
 };
@@ -21,5 +25,7 @@ struct making {
 	struct making *m, enum decision_step_kind kind, const char *format, ...);
 /* The step answers the request; returns true. */
 bool making_end(struct making *m, struct decision_step *step, uint64_t status);
+/* Endpoints of the pool that get requests; `ret_pool` may be NULL. */
+size_t making_count_active(struct making *m, struct str pool_id, const struct pool **ret_pool);
 /* To the answer. */
 void making_add_header(struct making *m, const char *name, struct str value);

@@ -61,6 +61,8 @@ struct piece_list {
 struct str pieces_value(const struct request_parts *parts, struct piece_list pieces);
 /* The path of a rewrite: with a slash before it, and what a path cannot have encoded. */
 struct str pieces_path(const struct request_parts *parts, struct piece_list pieces);
+/* A path that may have a query: with a slash before it, and what neither can have encoded. */
+struct str pieces_as_target(const struct request_parts *parts, struct piece_list pieces);
 struct str pieces_arguments(const struct request_parts *parts);
 struct str pieces_target(const struct request_parts *parts);
 

@@ -167,3 +167,20 @@ struct str pieces_path(const struct request_parts *parts, struct piece_list piec
 	return str_starts_with(path, STR("/")) ? path
 					       : arena_printf(parts->arena, "/%.*s", STR_FMT(path));
 }
+
+static bool is_of_encoded_query(unsigned char byte)
+{
+	return is_of_encoded_path(byte) || (byte != 0 && strchr("?[]", byte) != NULL);
+}
+
+struct str pieces_as_target(const struct request_parts *parts, struct piece_list pieces)
+{
+	struct str text = pieces_value(parts, pieces);
+	const char *mark = str_find(text, '?');
+	struct str path = {text.p, mark != NULL ? (size_t)(mark - text.p) : text.len};
+	struct str query = str_skip(text, path.len);
+	path = encode(path, is_of_encoded_path, parts->arena);
+	query = encode(query, is_of_encoded_query, parts->arena);
+	return arena_printf(parts->arena, "%s%.*s%.*s", str_starts_with(path, STR("/")) ? "" : "/",
+		STR_FMT(path), STR_FMT(query));
+}

@@ -43,6 +43,7 @@ struct args {
 	char *timeout;
 	char *from;
 	char *body_bytes;
+	bool has_certificate;
 	char *old_url;
 	char *new_url;
 	char *log;

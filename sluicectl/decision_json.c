@@ -154,6 +154,7 @@ static void put_pools(struct writer *w, const struct decision *decision)
 		open(w, "{");
 		member_text(w, "id", pool->id);
 		member_uint(w, "weight", pool->weight);
+		member_true(w, "fallback", pool->is_fallback);
 		if (pool->pool != NULL) {
 			member_text(w, "namespace", pool->pool->service.namespace);
 			member_text(w, "service", pool->pool->service.name);
@@ -161,6 +162,25 @@ static void put_pools(struct writer *w, const struct decision *decision)
 			member_text(w, "external_name", pool->pool->external_name);
 			put_endpoints(w, pool->pool);
 		}
+		close(w, "}");
+	}
+	close(w, "]");
+}
+
+static void put_questions(struct writer *w, const struct decision *decision)
+{
+	name(w, "questions");
+	open(w, "[");
+	for (size_t i = 0; i < decision->questions.count; i++) {
+		const struct decision_question *question = &decision->questions.items[i];
+		next(w);
+		open(w, "{");
+		member_text(w, "role", str_from(decision_role_word(question->role)));
+		member_text(w, "pool", question->pool);
+		member_text(w, "method", question->method);
+		member_text(w, "host", question->host);
+		member_text(w, "target", question->target);
+		put_headers(w, "headers", &question->headers);
 		close(w, "}");
 	}
 	close(w, "]");
@@ -190,6 +210,9 @@ int decision_put_json(const struct decision *decision, struct buf *out)
 	put_steps(&w, decision);
 	if (decision->pools.count != 0)
 		put_pools(&w, decision);
+	if (decision->questions.count != 0)
+		put_questions(&w, decision);
+	member_uint(&w, "page_of", decision->page_of);
 	member_uint(&w, "status", decision->status);
 	if (decision->status != 0) {
 		put_headers(&w, "headers", &decision->headers);
@@ -203,6 +226,7 @@ int decision_put_json(const struct decision *decision, struct buf *out)
 	}
 	member_uint(&w, "limit_status", decision->limit_status);
 	member_true(&w, "asks_password", decision->asks_password);
+	member_true(&w, "asks_others", decision->asks_others);
 	close(&w, "}");
 	return w.err;
 }

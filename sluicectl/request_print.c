@@ -75,7 +75,8 @@ static void print_steps(const struct decision *decision, bool has_color)
 
 static void print_answer(const struct decision *decision)
 {
-	printf("%-15s%u, by the proxy\n", "Answer", decision->status);
+	printf(label_format, "Answer");
+	printf("%u, by the proxy\n", decision->status);
 	for (size_t i = 0; i < decision->headers.count; i++) {
 		fputs("  ", stdout);
 		command_print_clean(decision->headers.items[i].name);
@@ -121,6 +122,17 @@ static void print_pool(const struct decision_pool *pool, uint64_t sum)
 	print_endpoints(pool->pool);
 }
 
+static void print_page(const struct decision *decision)
+{
+	const struct decision_question *page =
+		&decision->questions.items[decision->questions.count - 1];
+	printf(label_format, "Answer");
+	command_print_clean(page->pool);
+	printf(" in place of the %u\n", decision->page_of);
+	print_line("  is asked for", page->target);
+	print_line("  as host", page->host);
+}
+
 static void print_backend(const struct decision *decision)
 {
 	uint64_t sum = 0;
@@ -144,6 +156,8 @@ void request_print(const struct load_balancer *balancer, const struct decision_r
 	print_steps(decision, has_color);
 	if (decision->status != 0)
 		print_answer(decision);
+	else if (decision->page_of != 0)
+		print_page(decision);
 	else
 		print_backend(decision);
 }

@@ -114,6 +114,7 @@ static char *take_options(
 	if (!ip_canonical(str_from(args->from != NULL ? args->from : NOBODY), address))
 		return xstrdup("--from must be an IP address");
 	request->client = arena_str(arena, str_from(address));
+	request->has_certificate = args->has_certificate;
 	if (args->body_bytes == NULL)
 		return NULL;
 	if (!str_to_int(str_from(args->body_bytes), 0, INT64_MAX, &bytes))

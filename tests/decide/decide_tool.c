@@ -182,6 +182,42 @@ static bool fits_password(void *ctx, struct str password, struct str hash)
 	return is_good;
 }
 
+/* ---- what pools answer: as those of the tests do (tests/lib/backend.py) ---- */
+
+static unsigned status_of(struct str target)
+{
+	const char *mark = str_find(target, '?');
+	struct str rest = mark != NULL ? str_skip(target, (size_t)(mark - target.p) + 1) : STR_NONE;
+	while (rest.len != 0) {
+		const char *end = str_find(rest, '&');
+		struct str word = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		int64_t status = 0;
+		if (str_starts_with(word, STR("status=")) &&
+			str_to_int(str_skip(word, 7), 100, 599, &status))
+			return (unsigned)status;
+		rest = str_skip(rest, word.len + 1);
+	}
+	return 200;
+}
+
+/* Each X-Say is a line of the answer. */
+static void reply(void *ctx, const struct decision_question *question, struct arena *arena,
+	struct decision_reply *ret_reply)
+{
+	const struct http_headers *asked = &question->headers;
+	struct http_headers said = {arena_calloc(arena, asked->count + 1, sizeof(*said.items)), 0};
+	for (size_t i = 0; i < asked->count; i++) {
+		struct str value = asked->items[i].value;
+		const char *colon = str_find(value, ':');
+		if (!str_eq(asked->items[i].name, STR("X-Say")) || colon == NULL)
+			continue;
+		struct str name = {value.p, (size_t)(colon - value.p)};
+		said.items[said.count++] =
+			(struct http_header){name, str_trim(str_skip(value, name.len + 1))};
+	}
+	*ret_reply = (struct decision_reply){status_of(question->target), said};
+}
+
 /* ---- requests ---- */
 
 static struct str text_of(const struct json *value, const char *name)
@@ -259,6 +295,7 @@ int main(int argc, char **argv)
 	struct decision_source *source = decision_source_new(state);
 	struct decision_objects objects = *decision_source_objects(source);
 	objects.fits_password = fits_password;
+	objects.reply = reply;
 	const char *before = "[";
 	for (const struct json *item = json_first(requests); item != NULL;
 		item = json_next(item), before = ",\n") {

@@ -11,10 +11,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib import oracle, traffic_table as table  # noqa: E402
 from lib.answer import Answer  # noqa: E402
-from lib.traffic_rows import check_answer, joined, wanted_of  # noqa: E402
+from lib.traffic_rows import check_answer, check_seen, joined, wanted_of  # noqa: E402
 
 HTTP, HTTPS = 80, 443
 PORTS = {"http": HTTP, "https": HTTPS}
+OWN = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "content-length"}  # what providers say, and HTTP
 
 
 class Pod:
@@ -29,15 +30,31 @@ def objects_of(world: str) -> list[dict[str, Any]]:
 
 
 def answer_of(decision: dict[str, Any], request: dict[str, Any], pool: str) -> tuple[Answer, dict[str, Any]]:
-    """The answer of a proxy that does what was decided, and what the backend of that pool has seen."""
+    """The answer of a proxy that does what was decided, and what the pool that made it has seen."""
     if decision.get("status"):
         body = "" if request["method"] == "HEAD" else decision.get("body", "")
         return Answer(decision["status"], joined(oracle.pairs(decision["headers"])), body.encode("latin-1")), {}
-    seen = {"target": decision["target"], "host": decision.get("host_header"), "method": request["method"],
-            "headers": oracle.apply(request["headers"], decision.get("request_headers", []))}
+    seen = seen_of(decision["questions"][-1]) if decision.get("page_of") else {
+        "target": decision["target"], "host": decision.get("host_header"), "method": request["method"],
+        "headers": oracle.apply(request["headers"], decision.get("request_headers", []))}
     said = [[part.strip() for part in value.split(":", 1)] for name, value in seen["headers"] if name.lower() == "x-say"]
-    sent = [["content-type", "application/json"], ["x-backend", pool], *said]
-    return Answer(200, joined(oracle.apply(sent, decision.get("response_headers", []))), b""), seen
+    sent = [["content-type", "application/json"], ["x-backend", decision["questions"][-1]["pool"] if decision.get("page_of") else pool], *said]
+    return Answer(oracle.status_of(seen["target"]), joined(oracle.apply(sent, decision.get("response_headers", []))), b""), seen
+
+
+def seen_of(question: dict[str, Any]) -> dict[str, Any]:
+    return {**question, "headers": oracle.pairs(question["headers"])}
+
+
+def check_questions(decision: dict[str, Any], request: dict[str, Any], wanted: dict[str, Any], words: dict[str, str]) -> None:
+    """Who else is asked, and what; headers of the provider itself are not decided."""
+    asked = {question["pool"]: seen_of(question) for question in decision.get("questions", [])}
+    if decision.get("target"):
+        asked |= {pool["id"]: {"target": decision["target"]} for pool in decision["pools"] if pool["id"] not in asked}
+    assert not asked.keys() & set(wanted.get("unasked", [])), asked
+    for pool, question in wanted.get("asks", {}).items():
+        sees = {name: value for name, value in question.get("sees", {}).items() if name not in OWN}
+        check_seen({**question, "sees": sees}, {"headers": [], **asked[pool]}, words)
 
 
 def check_shares(row: dict[str, Any], decision: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -65,14 +82,13 @@ def check_row(row: dict[str, Any], request: dict[str, Any], decision: dict[str, 
         return
     pool = next((item["id"] for item in decision.get("pools", []) if item.get("weight")), None)
     answer, seen = answer_of(decision, request, pool)
-    check_answer(wanted, answer, lambda _name: seen, words)
+    check_answer({key: value for key, value in wanted.items() if key != "asks"}, answer, lambda _name: seen, words)
+    check_questions(decision, request, wanted, words)
 
 
 def main() -> int:
     bad = count = 0
     for world in sorted({table.world_of(name) for name in table.TOPICS}):
-        if not table.is_decided(world):
-            continue
         rows = [row for row in table.rows() if table.world_of(row["topic"]) == world]
         count += len(rows)
         requests = [oracle.request_of(row["request"], PORTS) for row in rows]

@@ -103,6 +103,32 @@ def test_text_does_not_control_the_terminal():
     assert "\x1b" not in done.stdout
 
 
+OTHERS = """
+  annotations:
+    nginx.ingress.kubernetes.io/auth-url: http://web.default.svc.cluster.local/check
+    nginx.ingress.kubernetes.io/auth-signin: https://login.example/?rd=$escaped_request_uri
+    nginx.ingress.kubernetes.io/auth-response-headers: X-User
+    nginx.ingress.kubernetes.io/mirror-target: http://web.default.svc.cluster.local/copy
+    nginx.ingress.kubernetes.io/custom-http-errors: "404"
+    nginx.ingress.kubernetes.io/default-backend: web
+    nginx.ingress.kubernetes.io/proxy-next-upstream-tries: "2"
+    kubernetes.io/ingress.class: nginx
+"""
+
+
+def test_who_else_is_asked_is_a_step_of_its_own():
+    text = MANIFESTS.replace("\n  annotations: {sluice.io/deny-sources: 203.0.113.0/24}\n", OTHERS)
+    words = ("shop.example/cart?a", "--provider", "nginx", "--with", "ingress-nginx=true", "--with", "ingress-class=nginx")
+    shown = request(*words, text=text)
+    assert shown.returncode == 0, shown.stderr
+    got = json.loads(request(*words, "--output", "json", text=text).stdout)
+    steps = [step["step"] for step in got["steps"]]
+    assert [step for step in steps if step in ("external-auth", "mirror", "retries", "error-pages")] == ["external-auth", "mirror", "retries", "error-pages"]
+    assert {question["role"]: question["target"] for question in got["questions"]} == {"external-auth": "/check", "mirror": "/copy"}
+    assert got["asks_others"] and "2xx lets it pass, 401 is answered with a 302" in shown.stdout
+    assert {"action": "remove", "name": "X-User"} in got["request_headers"]
+
+
 def test_the_running_line_does_what_it_says(backends):
     with ProxyLine("haproxy") as line:
         cluster, ctl = line.cluster, Ctl(line)

@@ -62,6 +62,12 @@ def request_of(request: Body, ports: dict[str, int]) -> Body:
             "headers": request.get("headers", []), "tls": request.get("tls", False), "port": port, "client": client, "length": length}
 
 
+def status_of(target: str) -> int:
+    """What a pool of the tests (lib/backend.py) answers to it."""
+    words = target.partition("?")[2].split("&")
+    return next((int(word[7:]) for word in words if word.startswith("status=")), 200)
+
+
 def pairs(listed: list[Body]) -> list[list[str]]:
     return [[item["name"], item.get("value", "")] for item in listed]
 

@@ -56,11 +56,6 @@ def rows() -> list[dict[str, Any]]:
     return [{**row, "topic": name} for name, topic in TOPICS.items() for row in topic["rows"]]
 
 
-def is_decided(world: str) -> bool:
-    """Whether proto/decision.h knows all that its topics are about."""
-    return not any(topic.get("undecided") for name, topic in TOPICS.items() if world_of(name) == world)
-
-
 def title(row: dict[str, Any]) -> str:
     return f"{row['topic']}-{row['id']}"
 
