@@ -267,8 +267,8 @@ static void take_fallback(struct making *m)
 	}
 }
 
-/* Of one pool only one can speak. */
-static void note_chosen(struct making *m)
+/* What pieces say of the Service, if there is one only. */
+static void note_service(struct making *m)
 {
 	const struct decision_pool *chosen = NULL;
 	for (size_t i = 0; i < m->to->pools.count; i++) {
@@ -280,7 +280,6 @@ static void note_chosen(struct making *m)
 	}
 	if (chosen == NULL || chosen->pool == NULL)
 		return;
-	m->chosen = chosen->id;
 	m->parts.service = chosen->pool->service.name;
 	m->parts.service_port =
 		arena_printf(m->arena, "%llu", (unsigned long long)chosen->pool->port);
@@ -305,7 +304,7 @@ static bool choose_pool(struct making *m)
 	bool has_active = false;
 	collect_pools(m);
 	take_fallback(m);
-	note_chosen(m);
+	note_service(m);
 	for (size_t i = 0; i < m->to->pools.count; i++) {
 		const struct decision_pool *pool = &m->to->pools.items[i];
 		sum += pool->weight;
@@ -363,7 +362,7 @@ static void ask_backend(struct making *m)
 	if (policy != NULL)
 		make_changes(m, policy->request_headers.items, policy->request_headers.count,
 			STEP_REQUEST_HEADERS, &to->request_changes);
-	if (is_fallback)
+	if (policy != NULL && is_fallback)
 		make_changes(m, policy->fallback_headers.items, policy->fallback_headers.count,
 			STEP_REQUEST_HEADERS, &to->request_changes);
 	to->request_headers =

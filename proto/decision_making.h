@@ -10,7 +10,6 @@ struct making {
 	struct request_parts parts;
 	const struct policy *policy; /* NULL: none */
 	bool is_closed;              /* an answer of before the policy counts */
-	struct str chosen;           /* id of the pool, if there is one only */
 	struct decision_reply
 		auth; /* of external authentication; status 0: nobody was asked, or nobody can tell */
 	struct arena *arena;

@@ -249,11 +249,22 @@ static bool has_status(const struct error_pages *pages, unsigned status)
 	return false;
 }
 
+/* Of several the first one that gets requests. */
+static struct str backend_pool(struct making *m)
+{
+	for (size_t i = 0; i < m->to->pools.count; i++) {
+		const struct decision_pool *pool = &m->to->pools.items[i];
+		if (pool->weight != 0 && pool->active != 0)
+			return pool->id;
+	}
+	return STR_NONE;
+}
+
 bool others_ask_backend(struct making *m, struct decision_reply *ret_reply)
 {
 	struct decision_question question = {
 		.role = ASKED_BACKEND,
-		.pool = m->chosen,
+		.pool = backend_pool(m),
 		.method = m->parts.request->method,
 		.host = m->to->host_header,
 		.target = m->to->target,

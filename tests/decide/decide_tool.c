@@ -193,7 +193,7 @@ static unsigned status_of(struct str target)
 		struct str word = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
 		int64_t status = 0;
 		if (str_starts_with(word, STR("status=")) &&
-			str_to_int(str_skip(word, 7), 100, 599, &status))
+			str_to_int(str_skip(word, 7), 200, 599, &status))
 			return (unsigned)status;
 		rest = str_skip(rest, word.len + 1);
 	}

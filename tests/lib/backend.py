@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import socket
 import ssl
 import threading
@@ -146,7 +147,7 @@ class Backend(Pod):
                            "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
         self.last_answer = text
         words = query_words(target)
-        status = next((f"{word[7:]} Said" for word in words if word.startswith("status=")), status)
+        status = next((f"{word[7:]} Said" for word in words if re.fullmatch("status=[2-5][0-9]{2}", word)), status)
         head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Backend: {self.name}\r\n"
         head += "".join(f"{value}\r\n" for name, value in headers if name.lower() == "x-say")
         if "hold" in words:
@@ -216,8 +217,8 @@ class TcpBackend(Pod):
             connection.sendall(data)
 
 
-def query_words(target: str) -> set[str]:
-    return set(target.partition("?")[2].split("&"))
+def query_words(target: str) -> list[str]:
+    return target.partition("?")[2].split("&")
 
 
 def read_body(reader: Any, known: dict[str, str]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 from typing import Any
@@ -65,7 +66,7 @@ def request_of(request: Body, ports: dict[str, int]) -> Body:
 def status_of(target: str) -> int:
     """What a pool of the tests (lib/backend.py) answers to it."""
     words = target.partition("?")[2].split("&")
-    return next((int(word[7:]) for word in words if word.startswith("status=")), 200)
+    return next((int(word[7:]) for word in words if re.fullmatch("status=[2-5][0-9]{2}", word)), 200)
 
 
 def pairs(listed: list[Body]) -> list[list[str]]:

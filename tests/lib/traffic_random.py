@@ -22,6 +22,7 @@ from .proxies import proxy_class
 Body = dict[str, Any]
 
 POOLS = ["pool-a", "pool-b", "pool-c"]
+OTHERS = ["auth", "pages", "stand-in"]  # who is asked beside them
 SEGMENTS = ["a", "b", "ab", "admin", "%61", "%2F", "a%20b", "x.png", "%C3%A9", "", "", ".", "..", "%2e%2E", "~$&'(x)*+,;=:@", "A", "%25", "%3f", "%41%62"]
 TEXTS = ["x", "a b", "100%", "%41", "\"q\"", "'s'", "$host", "${x}", "%[src]", "{y}", "\\n", "#c", "a,b;c", "<>", "`|^"]
 NAMES = ["X-A", "x-b", "X-C", "X-Long-Name"]
@@ -35,10 +36,11 @@ METHODS = ["GET", "GET", "GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE"]
 HASHES = {"md5": "$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1", "sha": "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=", "apr1": "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"}
 PIECES = ["", "", "group", "scheme", "host", "host-header", "port", "method", "path", "path-rest", "query", "arguments", "target", "client", "header",
           "cookie", "argument"]
-SAYINGS = ["X-A: said", "x-b: said", "Access-Control-Allow-Origin: said", "Vary: Accept", "Strict-Transport-Security: max-age=1", "X-C: 1"]
+SAYINGS = ["X-A: said", "x-b: said", "Access-Control-Allow-Origin: said", "Vary: Accept", "Strict-Transport-Security: max-age=1", "X-C: 1",
+           "WWW-Authenticate: Who", "Location: http://in.test/a", "Set-Cookie: a=1; Path=/in/x; Domain=.IN.test", "Set-Cookie: b=2;path=/in;Secure"]
 ALLOWED = ["https://a.example", "https://*.wild.example", "null", "http://a.example:81"]
 PATTERNS = ["^/a", "^/(a|b)/?(.*)", "(?i)^/A/([^/]*)(/b)?", "\\.png$", "^/(.*)$", "b+", "^/[a-z]+/([0-9]|a)", "%2[0fF]", "^/$"]
-QUERIES = ["", "?", "?a=1", "?a=yes&b=2", "?b=%31&a=no", "?a", "?a+b=1&a=a+b", "?x=%0d%0aX-Evil:1", "?a=1&a=2", "?%61=1", "?q=/?&"]
+QUERIES = ["", "?", "?a=1", "?a=yes&b=2", "?b=%31&a=no", "?a", "?a+b=1&a=a+b", "?x=%0d%0aX-Evil:1", "?a=1&a=2", "?%61=1", "?q=/?&", "?status=404", "?a=1&status=503", "?status=500", "?status=302"]
 # What a proxy answers by nature, before any rule: a path that leads above the root, and escapes that are none.
 UNSAFE = re.compile(r"%00|%(?![0-9a-fA-F]{2})")
 
@@ -78,7 +80,7 @@ class World:
             rule["tls_only"] = True
         self.outcome(rule)
         if self.random.random() < 0.75:
-            rule["policy"] = self.policy()
+            rule["policy"] = self.policy(has_one_pool="pools" not in rule)
         return rule
 
     def outcome(self, rule: Body) -> None:
@@ -136,7 +138,31 @@ class World:
         access = {key: self.some(NETWORKS, 3) for key in ("allow", "deny") if self.random.random() < 0.6}
         return access or {"deny": ["127.0.0.9/32"]}
 
-    def policy(self) -> str:
+    def external_auth(self) -> Body:
+        status = self.random.choice([200, 200, 204, 401, 401, 403, 404, 302])
+        auth: Body = {"pool": self.random.choice(["auth", "auth", "auth", "EMPTY"]),
+                      "target": [{"text": f"/check?status={status}&of="}, {"value": "target-escaped"}, *self.pieces()]}
+        for key, make in (("copied", lambda: self.some(NAMES, 2)), ("request_headers", self.changes), ("sign_in", lambda: [{"text": "https://in.test/"}, *self.pieces()]),
+                          ("host", lambda: [{"text": "auth.test"}]), ("method", lambda: self.random.choice(["GET", "POST", "HEAD"])), ("cookies_always", lambda: True)):
+            if self.random.random() < 0.4:
+                auth[key] = make()
+        return auth
+
+    def error_pages(self) -> Body:
+        pages: Body = {"statuses": [{"status": status} for status in sorted(self.some([403, 404, 500, 503, 413], 4))],
+                       "pool": self.random.choice(["pages", "pages", "pages", "EMPTY"])}
+        if self.random.random() < 0.5:
+            pages["target"] = [{"text": "/of?"}, *self.pieces()]
+        if self.random.random() < 0.5:
+            pages["request_headers"] = [{"name": "X-C", "value": [{"value": "status"}]}, *self.changes()]
+        if self.random.random() < 0.3:
+            pages["own_only"] = True
+        return pages
+
+    def text_changes(self, words: list[str]) -> list[Body]:
+        return [{"from": text, "to": self.random.choice(["out.test", "/out", "x"])} for text in self.some(words, 2)]
+
+    def policy(self, has_one_pool: bool) -> str:
         """Its id; now and then of one that does not exist."""
         name = f"p/{len(self.policies)}"
         if self.random.random() < 0.03:
@@ -149,11 +175,19 @@ class World:
                   "basic_auth": ("basic-auth", lambda: {"realm": self.random.choice(["r", "a b", "100% $x"]), "users": "u/users"}),
                   "rewrite": ("rewrite", self.pieces), "request_headers": ("request-headers", self.changes),
                   "response_headers": ("response-headers", self.changes),
+                  "external_auth": ("external-auth", self.external_auth),
+                  "location_changes": ("location-rewrite", lambda: self.text_changes(["http://in.test", "http://in", "/a"])),
+                  "cookie_paths": ("cookie-rewrite", lambda: self.text_changes(["/in/x", "/in", "/"])),
+                  "cookie_domains": ("cookie-rewrite", lambda: self.text_changes(["in.test", ".IN.test", "test"])),
                   "timeouts": ("timeouts", lambda: {"connect_ms": 60000, "send_ms": 60000, "read_ms": 60000})}
+        if has_one_pool:
+            makers |= {"error_pages": ("error-pages", self.error_pages),
+                       "fallback_pool": ("fallback-pool", lambda: self.random.choice(["stand-in", "stand-in", "EMPTY"])),
+                       "fallback_headers": ("fallback-pool", self.changes)}
         policy = {key: make() for key, (word, make) in makers.items() if self.has(word, 0.22)}
         if "https_redirect" in policy and self.random.random() < 0.5:
             policy["https_port"] = 8443
-        if "source_access" in policy and "basic_auth" in policy and self.random.random() < 0.5:
+        if len(policy.keys() & {"source_access", "basic_auth", "external_auth"}) > 1 and self.random.random() < 0.5:
             policy["satisfy_any"] = True
         self.policies[name] = policy
         return name
@@ -178,7 +212,7 @@ class World:
         if self.random.random() < 0.5:
             pair = f"{self.random.choice([*HASHES, 'nobody'])}:{self.random.choice(['secret', 'secret', 'wrong'])}"
             headers.append(["Authorization", "Basic " + base64.b64encode(pair.encode()).decode()])
-        for line in self.some(SAYINGS, 2):
+        for line in self.some(SAYINGS, 3):
             headers.append(["X-Say", line])
         method = self.random.choice(METHODS)
         body = "x" * self.random.choice([0, 1, 5, 6, 20, 21]) if method in ("POST", "PUT", "OPTIONS") else ""
@@ -206,7 +240,7 @@ class Trial:
 
     def __init__(self, name: str, world: World):
         self.world = world
-        self.pods = {item: Backend(item) for item in POOLS}
+        self.pods = {item: Backend(item) for item in [*POOLS, *OTHERS]}
         self.proxy = proxy_class(name)(start=False)
         self.ports = {"http": self.proxy.http, "https": self.proxy.https}
         balancer = self.proxy.balancer(https=True, default_certificate="default")
@@ -234,6 +268,9 @@ class Trial:
         found = [(request, decision, self.problem(request, decision)) for request, decision in zip(requests, decided, strict=True)]
         return [f"{problem}\n    request {request}\n    decided {decision}" for request, decision, problem in found if problem]
 
+    def seen_by(self, name: str) -> Body:
+        return json.loads(self.pods[name].last_answer)
+
     def problem(self, request: Body, decision: Body) -> str:
         """What differs; empty: nothing."""
         port = self.ports["https" if request.get("tls") else "http"]
@@ -241,30 +278,55 @@ class Trial:
         for pod in self.pods.values():
             pod.last_answer = b"{}"
         try:
+            before = {name: pod.count for name, pod in self.pods.items()}
             answer = traffic_rows.attempt(self.proxy.address, port, request, words, may_close=True)
-            compare(request, decision, answer, lambda name: json.loads(self.pods[name].last_answer))
+            if found_nobody(decision, answer):
+                return ""
+            compare(request, decision, answer, self.seen_by)
+            compare_questions(request, decision, self.seen_by, {name: pod.count - before[name] for name, pod in self.pods.items()})
         except AssertionError as problem:
             return str(problem)
         return ""
+
+
+def found_nobody(decision: Body, answer: Answer) -> bool:
+    """One of several pools was drawn that has no endpoints."""
+    return "x-backend" not in answer.headers and answer.status == 503 and any(item.get("weight") and not item.get("endpoints")
+                                                                             for item in decision.get("pools", []))
 
 
 def compare(request: Body, decision: Body, answer: Answer, seen_by: Any) -> None:
     """AssertionError: the answer, or what the backend has seen, is not what was decided."""
     taken = answer.headers.get("x-backend")
     weights = {item["id"]: item.get("weight", 0) for item in decision.get("pools", [])}
-    if taken is None and answer.status == 503 and any(item.get("weight") and not item.get("endpoints") for item in decision.get("pools", [])):
-        return  # one without endpoints was drawn
     if decision.get("status"):
         compare_own(decision, answer, taken, request)
         return
-    assert answer.status == 200 and weights.get(taken), f"{answer.status} by {taken}, not 200 by one of {weights}"
+    page = decision["questions"][-1] if decision.get("page_of") else None
+    wanted = oracle.status_of((page or decision)["target"])
+    assert answer.status == wanted, f"{answer.status} by {taken}, not {wanted}"
+    assert taken == page["pool"] if page else weights.get(taken), f"{taken} answers, not {page['pool'] if page else weights}"
     sent = [["content-type", "application/json"], ["x-backend", taken], *said(request)]
     compare_headers("answer", oracle.apply(sent, decision.get("response_headers", [])), answer.headers, decision.get("response_headers", []), said(request))
-    seen = seen_by(taken)
-    for key, value in (("target", decision["target"]), ("host", decision.get("host_header")), ("method", request["method"])):
-        assert seen[key] == value, f"the backend saw {key} {seen[key]!r}, not {value!r}"
-    changed = oracle.apply(request["headers"], decision.get("request_headers", []))
-    compare_headers("request", changed, traffic_rows.joined(seen["headers"]), decision.get("request_headers", []), request["headers"])
+    changes = [] if page else decision.get("request_headers", [])
+    headers = oracle.pairs(page["headers"]) if page else oracle.apply(request["headers"], changes)
+    compare_seen(taken, {"method": request["method"], **(page or {"target": decision["target"], "host": decision.get("host_header")})}, headers, seen_by(taken), changes,
+                 request)
+
+
+def compare_seen(pool: str, wanted: Body, headers: list[list[str]], seen: Body, changes: list[Body], request: Body) -> None:
+    """`wanted` has target, host and method."""
+    for key in ("target", "host", "method"):
+        assert seen[key] == wanted[key], f"{pool} saw {key} {seen[key]!r}, not {wanted[key]!r}"
+    compare_headers("request", headers, traffic_rows.joined(seen["headers"]), changes, request["headers"])
+
+
+def compare_questions(request: Body, decision: Body, seen_by: Any, counts: dict[str, int]) -> None:
+    """AssertionError: external authentication was asked something else, or asked at all. `counts`: how often pools were."""
+    asked = [question for question in decision.get("questions", []) if question["role"] == "external-auth"]
+    assert counts["auth"] == len(asked), f"external authentication was asked {counts['auth']} times, not {len(asked)}"
+    for question in asked:
+        compare_seen(question["pool"], question, oracle.pairs(question["headers"]), seen_by(question["pool"]), [], request)
 
 
 def said(request: Body) -> list[list[str]]:

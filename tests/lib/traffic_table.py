@@ -43,7 +43,8 @@ RULE_WORDS = {"regex": "regex", "conditions": "conditions", "pools": "weights", 
 POLICY_WORDS = {"body_max_bytes": "body-limit", "cors": "cors", "https_redirect": "https-redirect", "hsts": "hsts", "rate_limits": "rate-limit",
                 "source_access": "source-access", "basic_auth": "basic-auth", "rewrite": "rewrite", "request_headers": "request-headers",
                 "response_headers": "response-headers", "timeouts": "timeouts", "external_auth": "external-auth", "mirrors": "mirror",
-                "error_pages": "error-pages", "fallback_pool": "fallback-pool"}
+                "error_pages": "error-pages", "fallback_pool": "fallback-pool", "location_changes": "location-rewrite", "cookie_paths": "cookie-rewrite",
+                "cookie_domains": "cookie-rewrite"}
 WORDS = {"decoded-paths", *RULE_WORDS.values(), *POLICY_WORDS.values()}
 
 
