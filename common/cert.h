@@ -47,6 +47,8 @@ const char *cert_check(
  * Otherwise a static error message that begins with a verb: "holds no certificate". At most CERT_AUTHORITIES_MAX. */
 enum { CERT_AUTHORITIES_MAX = 64 };
 const char *cert_authorities(struct str pem, struct arena *arena, struct str *ret_pem);
+/* Likewise for lists of revoked certificates. */
+const char *cert_revocations(struct str pem, struct arena *arena, struct str *ret_pem);
 /* Whether `host` is covered by one of the names, which are in lower case and sorted as cert_check() gives them: exact, or a
  * wildcard of one label. */
 bool cert_covers(const struct str *names, size_t count, struct str host);

@@ -212,6 +212,18 @@ static void touch_settled_pools(const struct changes *changes, const struct ingr
 	}
 }
 
+/* Hosts want certificates that it tells how to check. */
+static void touch_guarded_hosts(const struct changes *changes, struct ingress_node *ingress)
+{
+	struct use *use;
+	if (plans_get(changes->plans, ingress)->plan.route.client == NULL)
+		return;
+	LIST_FOREACH (use, &ingress->targets, next) {
+		if (use->target->kind == NODE_HOST)
+			pending_build(changes->pending, use->target);
+	}
+}
+
 void change_by_secrets(const struct changes *changes, struct ingress_node *ingress)
 {
 	if (ingress->record.payload == NULL)
@@ -219,6 +231,7 @@ void change_by_secrets(const struct changes *changes, struct ingress_node *ingre
 	if (provider_peer_is_merged(changes->provider))
 		claims_ask_of(changes->claims, ingress);
 	touch_settled_pools(changes, ingress);
+	touch_guarded_hosts(changes, ingress);
 }
 
 static void touch_users(const struct changes *changes, struct str key)

@@ -40,6 +40,24 @@ static const struct canary_settings *copy_canary(
 	return copy;
 }
 
+static const struct client_wish *copy_client(const struct client_wish *client, struct arena *arena)
+{
+	if (client == NULL)
+		return NULL;
+	struct client_wish *copy = arena_alloc(arena, sizeof(*copy));
+	size_t count = client->error_location.count;
+	*copy = *client;
+	copy->secret = arena_str(arena, client->secret);
+	copy->subject = arena_str(arena, client->subject);
+	copy->error_location.items = arena_calloc(arena, count, sizeof(struct piece));
+	for (size_t i = 0; i < count; i++) {
+		copy->error_location.items[i] = client->error_location.items[i];
+		copy->error_location.items[i].text =
+			arena_str(arena, client->error_location.items[i].text);
+	}
+	return copy;
+}
+
 const struct claim_route *route_copy(const struct claim_route *route, struct arena *arena)
 {
 	if (route == NULL)
@@ -50,6 +68,7 @@ const struct claim_route *route_copy(const struct claim_route *route, struct are
 	copy->redirect = copy_redirect(route->redirect, arena);
 	copy->answer = copy_answer(route->answer, arena);
 	copy->canary = copy_canary(route->canary, arena);
+	copy->client = copy_client(route->client, arena);
 	return copy;
 }
 

@@ -10,6 +10,7 @@
 #include "translator/backend_tls.h"
 #include "translator/backends.h"
 #include "translator/balancer.h"
+#include "translator/client_tls.h"
 #include "translator/keys.h"
 #include "translator/policies.h"
 #include "translator/shared.h"
@@ -17,6 +18,39 @@
 #include <stdlib.h>
 
 /* ---- virtual host ---- */
+
+/* NULL: no such Secret. */
+static const struct secret_record *read_secret(
+	const struct objects *objects, struct str namespace, struct str name)
+{
+	struct str key = tls_certificate_id(objects->scratch, namespace, name);
+	struct record *record =
+		str_is_empty(name) ? NULL : graph_find(objects->graph, NODE_SECRET, key);
+	if (record == NULL || record->payload == NULL)
+		return NULL;
+	struct secret_record *secret = arena_alloc(objects->scratch, sizeof(*secret));
+	record_read(record, objects->scratch, secret);
+	return secret;
+}
+
+/* Of several Ingresses the oldest decides for the whole host. */
+static void settle_clients(const struct objects *objects, const struct path_claim *claims,
+	size_t count, struct virtual_host *host, struct diag_list *diags)
+{
+	const struct path_claim *first = client_tls_choose(claims, count, host->host, diags);
+	if (first == NULL)
+		return;
+	const struct client_wish *wish = first->route->client;
+	const struct secret_record *secret =
+		read_secret(objects, first->ingress->namespace, wish->secret);
+	struct client_tls *client = arena_alloc(objects->scratch, sizeof(*client));
+	const char *problem = client_tls_settle(wish, secret, objects->scratch, client);
+	host->client_tls = client;
+	if (problem != NULL)
+		diag_add(diags, first->ingress, "ClientTLSUnusable", NULL,
+			"requests for %.*s over TLS are answered with 403: %s",
+			STR_FMT(host->host.len != 0 ? host->host : STR("any host")), problem);
+}
 
 static const void *build_host(
 	const struct objects *objects, struct host_node *node, struct diag_list *diags)
@@ -34,6 +68,7 @@ static const void *build_host(
 		      : str_starts_with(name, STR("*.")) ? HOST_WILDCARD
 							 : HOST_EXACT;
 	rules_merge(claims, count, name, objects->scratch, host, diags);
+	settle_clients(objects, claims, count, host, diags);
 	return host;
 }
 
@@ -184,20 +219,6 @@ static void tell_users(const struct objects *objects, struct pool_node *node,
 		struct object_ref self = ingress_ref(use->user, objects->scratch);
 		diag_add(diags, &self, problem->reason, NULL, "%.*s", STR_FMT(problem->text));
 	}
-}
-
-/* NULL: no such Secret. */
-static const struct secret_record *read_secret(
-	const struct objects *objects, struct str namespace, struct str name)
-{
-	struct str key = tls_certificate_id(objects->scratch, namespace, name);
-	struct record *record =
-		str_is_empty(name) ? NULL : graph_find(objects->graph, NODE_SECRET, key);
-	if (record == NULL || record->payload == NULL)
-		return NULL;
-	struct secret_record *secret = arena_alloc(objects->scratch, sizeof(*secret));
-	record_read(record, objects->scratch, secret);
-	return secret;
 }
 
 static void settle_tls(const struct objects *objects, const struct backend_wish *wish,

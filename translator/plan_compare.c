@@ -75,7 +75,8 @@ bool plan_same_claims(const struct plan *a, const struct plan *b)
 /* What is more than a policy is compared when it is built. */
 static bool is_simple(const struct claim_route *route)
 {
-	return route->redirect == NULL && route->answer == NULL && route->canary == NULL;
+	return route->redirect == NULL && route->answer == NULL && route->canary == NULL &&
+	       route->client == NULL;
 }
 
 static bool same_route(const struct claim_route *a, const struct claim_route *b)

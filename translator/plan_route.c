@@ -84,6 +84,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
 	if (asked->word == POLICY_HASH_BALANCE)
 		route->hash = NULL;
+	if (asked->word == POLICY_CLIENT_TLS)
+		route->client = NULL;
 	/* Nobody asked for what a dialect does by itself. */
 	if (asked->field != NULL)
 		diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect,
@@ -100,6 +102,11 @@ static void refuse_all(const struct plan_maker *m)
 		else if ((m->context->cannot.policies & route->asked.items[i].word) != 0)
 			refuse(m, &route->asked.items[i],
 				"this kind of load balancer cannot do it");
+		/* A Secret that it names would be taken for one whose certificate is shown, and its key sent. */
+		else if (route->asked.items[i].word == POLICY_CLIENT_TLS &&
+			 m->context->grouping != GROUPING_MERGED)
+			refuse(m, &route->asked.items[i],
+				"only load balancers that a class shares can do it");
 	}
 }
 
@@ -138,14 +145,15 @@ static void make_claim_route(const struct plan_maker *m)
 		.redirect = route->redirect,
 		.answer = route->answer,
 		.canary = route->canary,
+		.client = route->client,
 		.is_regex = route->has_regex && !route->is_closed && route->canary == NULL,
 		.is_decoded = route->is_decoded,
 		.keeps_root = route->keeps_root,
 		.is_closed = route->is_closed,
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
-			 made.answer != NULL || made.canary != NULL || made.is_regex ||
-			 made.is_decoded || made.is_closed;
+			 made.answer != NULL || made.canary != NULL || made.client != NULL ||
+			 made.is_regex || made.is_decoded || made.is_closed;
 	if (!is_needed)
 		return;
 	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));

@@ -19,12 +19,23 @@ struct canary_settings {
 	uint64_t weight_total; /* at least 1 */
 };
 
+/* Which certificates of clients the hosts of an Ingress want. */
+struct client_wish {
+	struct str secret; /* with the authorities; in the namespace of the Ingress */
+	enum client_verify verify;
+	uint64_t depth;     /* as in struct client_tls */
+	struct str subject; /* regular expression; empty: any */
+	LIST_OF(struct piece) error_location;
+	bool is_passed;
+};
+
 /* What all claims of paths of an Ingress have in common. */
 struct claim_route {
 	struct str policy;                    /* id; empty: none */
 	const struct redirect *redirect;      /* NULL: none */
 	const struct fixed_answer *answer;    /* likewise */
 	const struct canary_settings *canary; /* NULL: the claims are its own */
+	const struct client_wish *client;     /* of their hosts; NULL: none */
 	bool is_regex;                        /* paths are regular expressions */
 	bool keeps_root;                      /* see route_settings */
 	bool is_decoded;
@@ -72,6 +83,7 @@ struct route_settings {
 	const struct redirect *redirect;      /* takes the place of the pools; NULL: none */
 	const struct fixed_answer *answer;    /* likewise */
 	const struct canary_settings *canary; /* NULL: its rules are its own */
+	const struct client_wish *client;     /* of its hosts; NULL: none */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
 	/* The rewrite ends with group 9, which is all that follows "/" for the path "/" and empty for others: so they are rewritten to "/", and it is not. */
 	bool keeps_root;

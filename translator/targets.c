@@ -37,6 +37,9 @@ static void gather_secrets(
 	size_t count = backend_secrets(plan, names);
 	for (size_t i = 0; i < count; i++)
 		t->items[t->count++] = secret_target(targets, plan->self.namespace, names[i]);
+	if (plan->route.client != NULL)
+		t->items[t->count++] =
+			secret_target(targets, plan->self.namespace, plan->route.client->secret);
 	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
 	if (may_use_default && !str_is_empty(secrets_default(targets->secrets).name))
 		t->items[t->count++] =
@@ -76,7 +79,7 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 	struct target_list t = {0};
 	if (plan == NULL)
 		return t;
-	size_t most = 6 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
+	size_t most = 7 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
 		      plan->tls.count + plan->names.count + plan->ports.count;
 	t.items = arena_calloc(targets->scratch, most, sizeof(*t.items));
 	t.hosts = arena_calloc(targets->scratch, plan->hosts.count, sizeof(struct host_node *));

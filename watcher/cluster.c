@@ -365,6 +365,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 		.store = config->store,
 		.options = config->options,
 		.traits = &c->traits,
+		.nginx_prefix = config->nginx_prefix,
 		.on_changed = on_changed,
 		.on_ready = on_named_ready,
 		.on_refused = on_named_refused,

@@ -32,6 +32,7 @@ struct cluster_config {
 	struct store *store;
 	const struct reflector_options *options; /* kept */
 	struct option_list namespaces;           /* kept; none: all */
+	const char *nginx_prefix;                /* kept; see named_refs.h */
 	bool wants_streams;
 	bool wants_classes; /* IngressClass objects */
 	const struct cluster_ops *ops;

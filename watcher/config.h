@@ -40,6 +40,7 @@ struct config {
 	double lease_retry;
 	struct option_list manifests;
 	char *records;
+	char *ingress_nginx_prefix;
 	bool update_status;
 	char *places;
 	char *documents;

@@ -365,6 +365,7 @@ static void open_parts(const struct config *config)
 		.store = &watcher.store,
 		.options = &watcher.reflectors,
 		.namespaces = config->namespaces,
+		.nginx_prefix = config->ingress_nginx_prefix,
 		.wants_streams = config->streaming_lists,
 		.wants_classes = config->ingress_classes,
 		.ops = &cluster_ops,

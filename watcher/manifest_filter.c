@@ -133,7 +133,8 @@ static void keep_named(struct filter *filter)
 	object = store_first(&filter->store, RECORD_INGRESS);
 	for (; object != NULL; object = store_next(object)) {
 		struct str names[NAMED_REFS_MAX];
-		size_t count = named_refs_of(object, &filter->scratch, names);
+		size_t count = named_refs_of(
+			object, filter->config->ingress_nginx_prefix, &filter->scratch, names);
 		for (size_t i = 0; i < count; i++) {
 			struct store_object *secret = store_find(
 				&filter->store, RECORD_SECRET, store_namespace(object), names[i]);

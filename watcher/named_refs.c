@@ -5,9 +5,37 @@
 #include "proto/message.h"
 
 /* What the names of these annotations have in common, so that other Ingresses need not be read. */
-static const char mark[] = "auth";
-static const char *const annotations[NAMED_REFS_MAX] = {
-	"sluice.io/basic-auth.secret", "nginx.ingress.kubernetes.io/auth-secret"};
+static const char *const marks[] = {"auth", "client-tls"};
+static const char *const own_keys[] = {
+	"sluice.io/basic-auth.secret", "sluice.io/client-tls.secret"};
+static const char *const nginx_keys[] = {"auth-secret", "auth-tls-secret"};
+static const char nginx_usual_prefix[] = "nginx.ingress.kubernetes.io";
+
+static bool has_mark(const struct store_object *ingress)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (memmem(ingress->frame, ingress->frame_len, marks[i], strlen(marks[i])) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the value of the annotation names a Secret. */
+static bool is_naming(struct str key, const char *nginx_prefix)
+{
+	struct str prefix = str_from(nginx_prefix != NULL ? nginx_prefix : nginx_usual_prefix);
+	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++) {
+		if (str_eq_c(key, own_keys[i]))
+			return true;
+	}
+	if (!str_starts_with(key, prefix) || key.len <= prefix.len || key.p[prefix.len] != '/')
+		return false;
+	for (size_t i = 0; i < sizeof(nginx_keys) / sizeof(nginx_keys[0]); i++) {
+		if (str_eq_c(str_skip(key, prefix.len + 1), nginx_keys[i]))
+			return true;
+	}
+	return false;
+}
 
 /* A name goes into a query, so it has to be one. */
 static bool is_name(struct str name)
@@ -31,24 +59,32 @@ static bool take_name(struct str value, struct str namespace, struct str *ret_na
 	return is_name(*ret_name);
 }
 
-size_t named_refs_of(const struct store_object *ingress, struct arena *arena,
-	struct str ret_names[static NAMED_REFS_MAX])
+static bool is_among(struct str name, const struct str *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_eq(names[i], name))
+			return true;
+	}
+	return false;
+}
+
+size_t named_refs_of(const struct store_object *ingress, const char *nginx_prefix,
+	struct arena *arena, struct str ret_names[static NAMED_REFS_MAX])
 {
 	struct ingress_record record;
 	size_t count = 0;
-	if (ingress->frame == NULL ||
-		memmem(ingress->frame, ingress->frame_len, mark, sizeof(mark) - 1) == NULL)
+	if (ingress->frame == NULL || !has_mark(ingress))
 		return 0;
 	message_read_kept(message_schema(MESSAGE_UPSERT, RECORD_INGRESS, LB_NONE),
 		(struct str){ingress->frame + FRAME_HEAD_LEN, ingress->frame_len - FRAME_HEAD_LEN},
 		arena, &record);
-	for (size_t i = 0; i < record.annotations.count; i++) {
+	for (size_t i = 0; i < record.annotations.count && count < NAMED_REFS_MAX; i++) {
 		const struct annotation *a = &record.annotations.items[i];
-		for (size_t k = 0; k < NAMED_REFS_MAX && count < NAMED_REFS_MAX; k++)
-			count += str_eq_c(a->key, annotations[k]) &&
-				 take_name(a->value, store_namespace(ingress), &ret_names[count]);
+		struct str name;
+		if (is_naming(a->key, nginx_prefix) &&
+			take_name(a->value, store_namespace(ingress), &name) &&
+			!is_among(name, ret_names, count))
+			ret_names[count++] = name;
 	}
-	if (count == 2 && str_eq(ret_names[0], ret_names[1]))
-		count = 1;
 	return count;
 }

@@ -143,7 +143,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	/* Of one that cannot be read the former names count. */
 	if (object->kind != RECORD_INGRESS || change == STORE_SAME || object->frame == NULL)
 		return;
-	size_t count = named_refs_of(object, &named->scratch, names);
+	size_t count = named_refs_of(object, named->config.nginx_prefix, &named->scratch, names);
 	struct naming *old = count == 0 ? naming_of(named, object) : NULL;
 	if (count == 0) {
 		forget(named, old);

@@ -17,6 +17,7 @@ struct named_secrets_config {
 	struct store *store;
 	const struct reflector_options *options;
 	struct reflector_traits *traits;
+	const char *nginx_prefix; /* see named_refs.h */
 	void (*on_changed)(void *ctx);
 	/* named_secrets_are_ready() may have become true. */
 	void (*on_ready)(void *ctx);

@@ -58,12 +58,15 @@ static bool read_tls(struct projection *p, const struct json *data,
 	struct piece_of_secret certificate;
 	struct piece_of_secret key;
 	struct piece_of_secret ca;
+	struct piece_of_secret crl;
 	if (!decode(p, data, place, "tls.crt", &certificate) ||
-		!decode(p, data, place, "tls.key", &key) || !decode(p, data, place, "ca.crt", &ca))
+		!decode(p, data, place, "tls.key", &key) ||
+		!decode(p, data, place, "ca.crt", &ca) || !decode(p, data, place, "ca.crl", &crl))
 		return false;
 	record->certificate = view(p, certificate);
 	record->private_key = view(p, key);
 	record->ca = view(p, ca);
+	record->crl = view(p, crl);
 	return true;
 }
 

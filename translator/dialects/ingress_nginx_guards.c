@@ -33,28 +33,16 @@ static void read_access(const struct nginx_reader *r)
 
 /* ---- basic authentication ---- */
 
-static bool is_secret_name(struct str name)
+const char *nginx_read_secret(
+	const struct nginx_reader *r, enum nginx_row row, struct str *ret_name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		bool is_plain =
-			(c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-		if (!is_plain)
-			return false;
-	}
-	return name.len != 0 && name.len <= 253;
-}
-
-/* NAME or NAMESPACE/NAME, but none of another namespace: whoever may write an Ingress must not use all Secrets. */
-static const char *read_secret(const struct nginx_reader *r, struct str *ret_name)
-{
-	struct str text = nginx_text(r, NGINX_ROW_auth_secret);
+	struct str text = nginx_text(r, row);
 	const char *slash = str_find(text, '/');
 	struct str namespace = {text.p, slash != NULL ? (size_t)(slash - text.p) : 0};
 	*ret_name = slash != NULL ? str_skip(text, namespace.len + 1) : text;
 	if (slash != NULL && !str_eq(namespace, r->d->self.namespace))
 		return "Secrets of other namespaces are not read";
-	return is_secret_name(*ret_name) ? NULL : "the name of a Secret is expected";
+	return value_secret_name(*ret_name);
 }
 
 static void tell_no_auth(const struct nginx_reader *r)
@@ -96,7 +84,7 @@ static void read_auth(const struct nginx_reader *r)
 			"auth-secret names no Secret with the users");
 		return;
 	}
-	const char *problem = read_secret(r, &secret);
+	const char *problem = nginx_read_secret(r, NGINX_ROW_auth_secret, &secret);
 	if (problem != NULL)
 		nginx_values_refuse(r->v, NGINX_ROW_auth_secret, &r->teller, "%s", problem);
 	else if (!nginx_is_challenge(r->d->ingress) &&
@@ -150,6 +138,7 @@ void nginx_read_guards(const struct nginx_reader *r)
 	read_auth(r);
 	read_limits(r);
 	nginx_read_external_auth(r);
+	nginx_read_client_tls(r);
 	policy->satisfy_any |= nginx_value_is(r->v, NGINX_ROW_satisfy, "any") &&
 			       policy->source_access != NULL &&
 			       (policy->basic_auth != NULL || policy->external_auth != NULL);

@@ -45,9 +45,14 @@ void nginx_headers_set_value(const struct nginx_reader *r, struct nginx_headers 
 /* Whether all paths are those that prove to a certificate authority whose host it is: nothing may stand in its way. */
 bool nginx_is_challenge(const struct ingress_record *ingress);
 
+/* NAME or NAMESPACE/NAME, but none of another namespace: whoever may write an Ingress must not use all Secrets. NULL, or what is wrong. */
+const char *nginx_read_secret(
+	const struct nginx_reader *r, enum nginx_row row, struct str *ret_name);
+
 void nginx_read_paths(const struct nginx_reader *r);
 void nginx_read_guards(const struct nginx_reader *r);
 void nginx_read_external_auth(const struct nginx_reader *r);
+void nginx_read_client_tls(const struct nginx_reader *r);
 void nginx_read_mirror(const struct nginx_reader *r);
 void nginx_read_answers(const struct nginx_reader *r);
 void nginx_read_errors(const struct nginx_reader *r);

@@ -14,6 +14,7 @@ bool sluice_read_route(const struct dialect *d)
 	sluice_read_answers(&r);
 	sluice_read_asked(&r);
 	sluice_read_guards(&r);
+	sluice_read_clients(&r);
 	sluice_read_tries(&r);
 	sluice_read_backends(&r);
 	return true;

@@ -3,7 +3,7 @@
 #include "translator/dialects/sluice_reader.h"
 #include "translator/dialects/values.h"
 
-enum { REALM_MAX_LEN = 256, SECRET_NAME_MAX_LEN = 253, RATE_MAX = 1000 * 1000 };
+enum { REALM_MAX_LEN = 256, RATE_MAX = 1000 * 1000 };
 
 static void read_sources(const struct sluice_reader *r)
 {
@@ -20,18 +20,6 @@ static void read_sources(const struct sluice_reader *r)
 }
 
 /* ---- basic authentication ---- */
-
-static const char *check_name(struct str name)
-{
-	bool good = name.len != 0 && name.len <= SECRET_NAME_MAX_LEN;
-	for (size_t i = 0; i < name.len && good; i++) {
-		char c = name.p[i];
-		bool is_edge = i == 0 || i == name.len - 1;
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-		       (!is_edge && (c == '-' || c == '.'));
-	}
-	return good ? NULL : "the name of a Secret in the same namespace is expected";
-}
 
 static const char *check_realm(struct str realm)
 {
@@ -51,7 +39,7 @@ static void read_auth(const struct sluice_reader *r)
 		sluice_tell_alone(r, SLUICE_auth_keys, "basic-auth.secret");
 		return;
 	}
-	if (!sluice_accept(r, SLUICE_auth_secret, check_name(*secret)))
+	if (!sluice_accept(r, SLUICE_auth_secret, value_secret_name(*secret)))
 		return;
 	struct basic_auth *auth = arena_alloc(r->d->arena, sizeof(*auth));
 	if (sluice_text(r, SLUICE_auth_realm, REALM_MAX_LEN, &auth->realm))

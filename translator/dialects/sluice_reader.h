@@ -50,6 +50,8 @@ bool sluice_pieces(const struct sluice_reader *r, enum sluice_row row, struct st
 void sluice_read_answers(const struct sluice_reader *r);
 /* sluice_guards.c */
 void sluice_read_guards(const struct sluice_reader *r);
+/* sluice_clients.c */
+void sluice_read_clients(const struct sluice_reader *r);
 /* sluice_backends.c: how requests reach backends */
 void sluice_read_backends(const struct sluice_reader *r);
 /* sluice_asked.c: Services that are asked beside the backend, or in its place */

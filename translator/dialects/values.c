@@ -195,3 +195,16 @@ const char *value_rates(
 	*ret_count = count;
 	return NULL;
 }
+
+const char *value_secret_name(struct str name)
+{
+	enum { NAME_LEN_MAX = 253 };
+	bool good = name.len != 0 && name.len <= NAME_LEN_MAX;
+	for (size_t i = 0; i < name.len && good; i++) {
+		char c = name.p[i];
+		bool is_edge = i == 0 || i == name.len - 1;
+		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+		       (!is_edge && (c == '-' || c == '.'));
+	}
+	return good ? NULL : "the name of a Secret in the same namespace is expected";
+}

@@ -37,3 +37,5 @@ const char *value_header_changes(struct str text, struct arena *arena,
 	struct header_change **ret_items, size_t *ret_count, bool *ret_has_groups);
 /* Whether an owner may change that header: those that say how a message is sent belong to the proxy. */
 bool value_is_free_header(struct str name);
+/* The name of a Secret in the namespace of the Ingress. */
+const char *value_secret_name(struct str name);
