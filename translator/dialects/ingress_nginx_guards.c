@@ -33,18 +33,6 @@ static void read_access(const struct nginx_reader *r)
 
 /* ---- basic authentication ---- */
 
-const char *nginx_read_secret(
-	const struct nginx_reader *r, enum nginx_row row, struct str *ret_name)
-{
-	struct str text = nginx_text(r, row);
-	const char *slash = str_find(text, '/');
-	struct str namespace = {text.p, slash != NULL ? (size_t)(slash - text.p) : 0};
-	*ret_name = slash != NULL ? str_skip(text, namespace.len + 1) : text;
-	if (slash != NULL && !str_eq(namespace, r->d->self.namespace))
-		return "Secrets of other namespaces are not read";
-	return value_secret_name(*ret_name);
-}
-
 static void tell_no_auth(const struct nginx_reader *r)
 {
 	if (nginx_has(r, NGINX_ROW_auth_secret) && r->v->items[NGINX_ROW_auth_type].key.p == NULL)

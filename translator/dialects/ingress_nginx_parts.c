@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_parts.h"
 
+#include "translator/dialects/values.h"
+
 bool nginx_has(const struct nginx_reader *r, enum nginx_row row)
 {
 	return r->v->items[row].is_set;
@@ -84,4 +86,16 @@ bool nginx_is_challenge(const struct ingress_record *ingress)
 			is_challenge &= str_starts_with(rule->paths.items[k].path, challenge);
 	}
 	return is_challenge && count != 0;
+}
+
+const char *nginx_read_secret(
+	const struct nginx_reader *r, enum nginx_row row, struct str *ret_name)
+{
+	struct str text = nginx_text(r, row);
+	const char *slash = str_find(text, '/');
+	struct str namespace = {text.p, slash != NULL ? (size_t)(slash - text.p) : 0};
+	*ret_name = slash != NULL ? str_skip(text, namespace.len + 1) : text;
+	if (slash != NULL && !str_eq(namespace, r->d->self.namespace))
+		return "Secrets of other namespaces are not read";
+	return value_secret_name(*ret_name);
 }
