@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/assign.h"
 
+#include "provider-proxy/backend_checks.h"
+
 #include <stdlib.h>
 
 static const char topic[] = "pool";
@@ -81,7 +83,10 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	state_decode(assign->state, object, assign->arena, &value);
 	externals_settle(assign->externals, &value, assign->arena);
+	const char *unusable = backend_settle_pool(&value, assign->arena);
 	struct class_text text = class_of_pool(&value, assign->cookie_key, &refused);
+	if (refused == NULL && unusable != NULL)
+		refused = arena_printf(assign->arena, "%s cannot be used", unusable).p;
 	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
 	class_text_fini(&text);
 	struct slot *old = slots_of_pool(assign->slots, &pool);

@@ -3,6 +3,8 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/cookie.h"
+#include "provider-haproxy/hash_key.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/text.h"
 #include "provider-proxy/checks.h"
@@ -11,49 +13,29 @@
 
 enum { CLASS_LEN_MAX = 64 * 1024, DAY_MS = 24 * 3600 * 1000 };
 
-static const char default_cookie[] = "SLUICE";
-
 static void add_quoted(struct buf *out, struct str value)
 {
 	/* A value that has passed its check can always be quoted. */
 	must(quote_config(out, value) == 0);
 }
 
-static void add_balance(struct buf *out, enum pool_algorithm algorithm)
+static void add_balance(struct buf *out, const struct pool *pool, const char **ret_refused)
 {
-	if (algorithm == ALGORITHM_SOURCE)
+	if (pool->hash.count != 0 && hash_key_add(out, pool->hash.items, pool->hash.count)) {
+		if (pool->hash_subset > 1)
+			*ret_refused = "each request has one endpoint by its hash, and not one of "
+				       "several";
+		return;
+	}
+	if (pool->hash.count != 0)
+		*ret_refused =
+			"what requests are told apart by cannot be had; endpoints take turns";
+	if (pool->algorithm == ALGORITHM_SOURCE)
 		text_add(out, "\tbalance source\n\thash-type consistent\n");
 	else
 		text_add(out, "\tbalance %s\n",
-			algorithm == ALGORITHM_LEAST_CONNECTIONS ? "leastconn" : "roundrobin");
-}
-
-static void add_cookie(
-	struct buf *out, const struct stickiness *wanted, const char *key, const char **ret_refused)
-{
-	static const char *const modes[] = {"insert", "rewrite", "prefix"};
-	struct str name = str_is_empty(wanted->cookie) ? str_from(default_cookie) : wanted->cookie;
-	if (!check_cookie_name(name)) {
-		*ret_refused = "the cookie's name is no token of at most 64 characters; there is "
-			       "no stickiness";
-		return;
-	}
-	bool is_insert = wanted->mode == STICKINESS_INSERT;
-	text_add(out, "\tcookie ");
-	add_quoted(out, name);
-	/* The cookie is ours and means nothing to the backend, so it is always removed from requests. */
-	text_add(out, " %s%s%s%s httponly dynamic", modes[wanted->mode],
-		is_insert ? " indirect" : "", wanted->nocache || is_insert ? " nocache" : "",
-		wanted->postonly ? " postonly" : "");
-	if (!str_is_empty(wanted->domain) && check_host(wanted->domain)) {
-		text_add(out, " domain ");
-		add_quoted(out, wanted->domain);
-	} else if (!str_is_empty(wanted->domain)) {
-		*ret_refused = "the cookie's domain is no DNS name; it is left out";
-	}
-	text_add(out, "\n\tdynamic-cookie-key ");
-	add_quoted(out, str_from(key));
-	text_add(out, "\n");
+			pool->algorithm == ALGORITHM_LEAST_CONNECTIONS ? "leastconn"
+								       : "roundrobin");
 }
 
 static uint64_t bounded(uint64_t value, uint64_t fallback, uint64_t max)
@@ -114,7 +96,7 @@ struct class_text class_of_pool(
 	buf_init(&lines, CLASS_LEN_MAX);
 	buf_init(&server, CLASS_LEN_MAX);
 	text_add(&lines, "\tmode %s\n", is_tcp ? "tcp" : "http");
-	add_balance(&lines, pool->algorithm);
+	add_balance(&lines, pool, ret_refused);
 	if (is_tcp)
 		text_add(&lines, "\ttimeout server 1h\n");
 	if (pool->protocol == POOL_H2C)
@@ -123,7 +105,7 @@ struct class_text class_of_pool(
 		text_add(&server, " ssl verify none%s alpn http/1.1 sni req.hdr(host),host_only",
 			is_asked_in_tls(pool->health_check) ? " check-ssl" : "");
 	if (pool->stickiness != NULL && !is_tcp)
-		add_cookie(&lines, pool->stickiness, cookie_key, ret_refused);
+		cookie_add(&lines, pool->stickiness, cookie_key, ret_refused);
 	if (pool->health_check != NULL)
 		add_check(&lines, &server, pool->health_check, ret_refused);
 	struct class_text text = {

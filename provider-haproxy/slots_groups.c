@@ -44,7 +44,8 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 	sort->is_sticky = has_keyword(lines, "\tdynamic-cookie-key ");
 	/* Here is nothing that a tenant chose, but numbers. */
 	sort->is_checked = strstr(server, " check ") != NULL;
-	sort->is_common = !sort->is_sticky && !sort->is_checked;
+	bool is_keyed = has_keyword(lines, "\tbalance hash ");
+	sort->is_common = !sort->is_sticky && !sort->is_checked && !is_keyed;
 	const struct str texts[] = {str_from(lines), str_from(server)};
 	sort->digest = name_digest(texts, 2);
 	TAILQ_INIT(&sort->free);

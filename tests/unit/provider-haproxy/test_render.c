@@ -100,6 +100,67 @@ static void classes_hold_what_cannot_change(void **state)
 	class_text_fini(&text);
 }
 
+static void cookies_say_what_they_can(void **state)
+{
+	struct affinity affinity = {.path = STR("/a\"b"),
+		.expires_s = 5,
+		.same_site = SAME_SITE_LAX,
+		.secure = SECURE_TLS,
+		.stays = true};
+	struct stickiness sticky = {.cookie = STR("A.B"), .affinity = &affinity};
+	struct pool pool = {.stickiness = &sticky};
+	const char *refused = NULL;
+	struct class_text text = class_of_pool(&pool, "key", &refused);
+	assert_null(refused);
+	assert_non_null(strstr(text.lines,
+		" httponly dynamic attr \"Max-Age=5\" attr \"Path=/a\\\"b\" attr "
+		"\"SameSite=Lax\"\n"));
+	assert_non_null(strstr(text.lines,
+		"\thttp-after-response replace-header Set-Cookie \"^(A[.]B=[0-9a-f]+; "
+		"path=[/].*)\" \"\\\\1; Secure\" if { ssl_fc }\n"));
+	class_text_fini(&text);
+	affinity = (struct affinity){.max_age_s = 7, .expires_s = 5, .secure = SECURE_ALWAYS};
+	text = class_of_pool(&pool, "key", &refused);
+	assert_non_null(strstr(text.lines, " attr \"Max-Age=7\" secure\n"));
+	assert_null(strstr(text.lines, "http-after-response"));
+	class_text_fini(&text);
+}
+
+static void hashes_are_made_of_pieces(void **state)
+{
+	struct piece pieces[] = {
+		{.value = REQUEST_TARGET},
+		{.text = STR(" 100%[src] \"$x")},
+		{.value = REQUEST_HEADER, .text = STR("x-user")},
+		{.value = REQUEST_SCHEME},
+	};
+	struct pool pool = {.algorithm = ALGORITHM_LEAST_CONNECTIONS};
+	const char *refused = NULL;
+	pool.hash.items = pieces;
+	pool.hash.count = 4;
+	struct class_text text = class_of_pool(&pool, "key", &refused);
+	assert_null(refused);
+	assert_string_equal(text.lines,
+		"\tmode http\n\thttp-request set-var-fmt(txn.key) \"%[pathq] 100%%[src] "
+		"\\\"\\$x%[req.fhdr(x-user)]%[ssl_fc,iif(https,http)]\"\n"
+		"\tbalance hash var(txn.key)\n\thash-type consistent\n");
+	class_text_fini(&text);
+	pool.hash_subset = 3;
+	text = class_of_pool(&pool, "key", &refused);
+	assert_non_null(strstr(refused, "one endpoint"));
+	class_text_fini(&text);
+	/* A name that would end its bracket, and a value that a backend does not have. */
+	pieces[2].text = STR("x)],lua.x");
+	text = class_of_pool(&pool, "key", &refused);
+	assert_non_null(strstr(refused, "take turns"));
+	assert_non_null(strstr(text.lines, "\tbalance leastconn\n"));
+	class_text_fini(&text);
+	pieces[2] = (struct piece){.value = REQUEST_GROUP, .group = 1};
+	text = class_of_pool(&pool, "key", &refused);
+	assert_non_null(strstr(refused, "take turns"));
+	class_text_fini(&text);
+}
+
 static void words_of_tls_leave_nothing_open(void **state)
 {
 	static const struct {
@@ -334,6 +395,8 @@ int main(void)
 		cmocka_unit_test(words_are_quoted),
 		cmocka_unit_test(values_of_a_template_stay_values),
 		cmocka_unit_test(classes_hold_what_cannot_change),
+		cmocka_unit_test(cookies_say_what_they_can),
+		cmocka_unit_test(hashes_are_made_of_pieces),
 		cmocka_unit_test(words_of_tls_leave_nothing_open),
 		cmocka_unit_test(a_group_is_read_back),
 		cmocka_unit_test(the_description_tells_texts_apart),

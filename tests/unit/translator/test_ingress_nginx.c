@@ -119,7 +119,7 @@ static const struct {
 	{"auth-type", "Basic auth", true},
 	{"auth-url", "x", true},
 	{"auth-tls-secret", "x", true},
-	{"auth-tls-match-cn", "CN=x", false}, /* does nothing without auth-tls-secret */
+	{"auth-tls-match-cn", "CN=x", false},    /* does nothing without auth-tls-secret */
 	{"auth-tls-verify-client", "on", false}, /* likewise */
 	{"auth-realm", "a\"b", false},
 	{"satisfy", "both", false},

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * By what requests are told apart whose endpoint is found by a hash, as a log format of HAProxy (configuration manual of 2.6, section 8.2.4). Values are taken
+ * where the backend's rules are, so they are those that the endpoint gets. No I/O.
+ */
+#pragma once
+
+#include "common/buf.h"
+#include "proto/model.h"
+
+/* Appends the lines of a backend. False: a piece cannot be had there, and nothing was appended. */
+bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count);
