@@ -66,7 +66,7 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -75,7 +75,7 @@ static struct str flags_of(
 		access != NULL && access->allow.count != 0 ? "a" : "",
 		limits != NULL && limits->requests.count != 0 ? "r" : "",
 		limits != NULL && limits->concurrent != 0 ? "n" : "",
-		changes_request(policy) ? "q" : "");
+		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "");
 }
 
 static struct str policy_text(
@@ -91,8 +91,9 @@ static struct str policy_text(
 	struct str changes = policies_changes(
 		arena, policy->request_headers.items, policy->request_headers.count);
 	struct str limits = limits_text(arena, policy->rate_limits);
-	return arena_printf(arena, "%.*s||%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s",
-		STR_FMT(flags), policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
+	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
+	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s",
+		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
 		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits));
 }
 
@@ -177,7 +178,6 @@ static const char *missing_comfort(const struct policy *policy)
 {
 	return !are_kept_names(policy)
 		       ? "headers of requests whose names have more than letters, digits and dashes"
-	       : policy->body_max_bytes != 0         ? "the limit of bodies"
 	       : policy->response_headers.count != 0 ? "changes of the answer's headers"
 	       : policy->timeouts != NULL            ? "timeouts"
 						     : NULL;

@@ -99,7 +99,7 @@ static void networks_become_what_addresses_begin_with(void **state)
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:6", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4C0000201", "1");
-	assert_value("yaaaaaaaaaaaaaaaa", "-da||0||||||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0||||||||||||");
 	assert_int_equal(draft.count, 1 + 1 + 4 + 2 + 3);
 }
 
@@ -111,12 +111,15 @@ static void a_policy_is_one_row(void **state)
 		.methods = STR("GET, PUT"),
 		.max_age_s = 5};
 	struct hsts hsts = {.max_age_s = 7, .subdomains = true};
-	struct policy policy = {
-		.https_redirect = 308, .https_port = 444, .hsts = &hsts, .cors = &cors};
+	struct policy policy = {.body_max_bytes = UINT64_MAX,
+		.https_redirect = 308,
+		.https_port = 444,
+		.hsts = &hsts,
+		.cors = &cors};
 	(void)state;
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa",
-		"-shck||308|:444|max-age=7%3B%20includeSubDomains||GET,%20PUT|||5|||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-shckm|9223372036854775807|308|:444|max-age=7%3B%"
+					  "20includeSubDomains||GET,%20PUT|||5|||||");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:https://*.a.test:8443/", "1");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:null/", "1");
 }
@@ -130,7 +133,7 @@ static void long_values_of_cors_are_left_out(void **state)
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-||0||||||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0||||||||||||");
 }
 
 static void what_protects_and_cannot_be_done_closes(void **state)
