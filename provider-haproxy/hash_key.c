@@ -5,7 +5,7 @@
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/text.h"
 
-enum { KEY_LEN_MAX = 8 * 1024 };
+enum { KEY_LEN_MAX = 8 * 1024, SAMPLE_LEN_MAX = 64 /* without a name */ };
 
 static const char *const samples[] = {
 	[REQUEST_SCHEME] = "ssl_fc,iif(https,http)",
@@ -63,10 +63,19 @@ static bool add_piece(struct buf *out, const struct piece *piece)
 	return true;
 }
 
+/* Texts are at most doubled. */
+static bool has_room(const struct piece *pieces, size_t count)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < count && len <= KEY_LEN_MAX; i++)
+		len += 2 * pieces[i].text.len + SAMPLE_LEN_MAX;
+	return len <= KEY_LEN_MAX;
+}
+
 bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count)
 {
 	struct buf key;
-	bool is_good = count != 0;
+	bool is_good = count != 0 && has_room(pieces, count);
 	buf_init(&key, KEY_LEN_MAX);
 	for (size_t i = 0; i < count && is_good; i++)
 		is_good = add_piece(&key, &pieces[i]);
