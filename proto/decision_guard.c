@@ -121,7 +121,7 @@ static bool check_any(struct making *m, check_fn *const *checks, size_t count)
 bool guard_check(struct making *m)
 {
 	const struct policy *policy = m->policy;
-	check_fn *checks[3];
+	check_fn *checks[3] = {NULL};
 	size_t count = 0;
 	if (policy == NULL)
 		return false;
