@@ -104,13 +104,22 @@ static bool refuse(struct making *m, const struct refusal *refusal)
 
 typedef bool check_fn(struct making *m, struct refusal *ret_refusal);
 
+enum { CHECKS_MAX = 3 };
+
+/* In the order of the steps; NULL: the policy does not want it. */
+struct checks {
+	check_fn *items[CHECKS_MAX];
+};
+
 /* One is enough; otherwise the first 401 counts, or the last answer. */
-static bool check_any(struct making *m, check_fn *const *checks, size_t count)
+static bool check_any(struct making *m, const struct checks *checks)
 {
 	struct refusal kept = {0};
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < CHECKS_MAX; i++) {
 		struct refusal refusal;
-		if (checks[i](m, &refusal))
+		if (checks->items[i] == NULL)
+			continue;
+		if (checks->items[i](m, &refusal))
 			return false;
 		if (kept.status != 401)
 			kept = refusal;
@@ -121,21 +130,21 @@ static bool check_any(struct making *m, check_fn *const *checks, size_t count)
 bool guard_check(struct making *m)
 {
 	const struct policy *policy = m->policy;
-	check_fn *checks[3] = {NULL};
-	size_t count = 0;
 	if (policy == NULL)
 		return false;
-	if (policy->source_access != NULL)
-		checks[count++] = check_source;
-	if (policy->basic_auth != NULL)
-		checks[count++] = check_password;
-	if (policy->external_auth != NULL)
-		checks[count++] = others_check;
+	const struct checks checks = {{
+		policy->source_access != NULL ? check_source : NULL,
+		policy->basic_auth != NULL ? check_password : NULL,
+		policy->external_auth != NULL ? others_check : NULL,
+	}};
+	size_t count = 0;
+	for (size_t i = 0; i < CHECKS_MAX; i++)
+		count += checks.items[i] != NULL;
 	if (policy->satisfy_any && count > 1)
-		return check_any(m, checks, count);
-	for (size_t i = 0; i < count; i++) {
+		return check_any(m, &checks);
+	for (size_t i = 0; i < CHECKS_MAX; i++) {
 		struct refusal refusal;
-		if (!checks[i](m, &refusal))
+		if (checks.items[i] != NULL && !checks.items[i](m, &refusal))
 			return refuse(m, &refusal);
 	}
 	return false;
