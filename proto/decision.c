@@ -318,7 +318,8 @@ static bool choose_pool(struct making *m)
 			(unsigned long long)pool->weight, (unsigned long long)sum,
 			pool->active == 0
 				? ": it has no active endpoint, so that is answered with 503"
-			: pool->is_fallback ? ", which stands in for one without active endpoints"
+			: pool->is_fallback ? ", which stands in for one without active endpoints, "
+					      "and gets the path as it was sent"
 					    : "");
 	}
 	return !has_active && making_end(m, &m->to->steps.items[m->to->steps.count - 1], 503);
@@ -342,15 +343,23 @@ static void make_changes(struct making *m, const struct header_change *items, si
 	}
 }
 
+/* Where only some of several have no endpoints, what the others are asked is told. */
+static bool is_fallback_alone(const struct decision *to)
+{
+	for (size_t i = 0; i < to->pools.count; i++) {
+		if (to->pools.items[i].weight != 0 && !to->pools.items[i].is_fallback)
+			return false;
+	}
+	return to->pools.count != 0;
+}
+
 static void ask_backend(struct making *m)
 {
 	const struct policy *policy = m->policy;
 	struct decision *to = m->to;
 	to->target = pieces_target(&m->parts);
 	to->host_header = m->parts.host_header;
-	bool is_fallback = false;
-	for (size_t i = 0; i < to->pools.count; i++)
-		is_fallback |= to->pools.items[i].is_fallback;
+	bool is_fallback = is_fallback_alone(to);
 	if (policy != NULL && policy->rewrite.count != 0 && !is_fallback) {
 		struct str path = pieces_path(&m->parts, PIECES_OF(policy->rewrite));
 		struct str arguments = pieces_arguments(&m->parts);
@@ -377,14 +386,15 @@ static void ask_backend(struct making *m)
 static void tell_retries(struct making *m, const struct retries *retries)
 {
 	making_add_step(m, STEP_RETRIES,
-		"another endpoint is asked%s%s%s%s, %s%llu in all, for %llu ms (0: without end)%s",
+		"another endpoint is asked%s%s%s%s; endpoints in all %llu, milliseconds %llu (0: "
+		"any "
+		"number)%s",
 		retries->on_error ? " after errors" : "",
 		retries->on_timeout ? " after time-outs" : "",
 		retries->on_invalid ? " after answers that are none" : "",
 		retries->statuses.count != 0 ? " after some statuses" : "",
-		retries->tries == 0 ? "any number: " : "", (unsigned long long)retries->tries,
-		(unsigned long long)retries->timeout_ms,
-		retries->unsafe ? ", whatever the method is" : "");
+		(unsigned long long)retries->tries, (unsigned long long)retries->timeout_ms,
+		retries->unsafe ? "; whatever the method is" : "");
 }
 
 /* How the backend is asked, which changes nothing of what it is asked. */
@@ -437,7 +447,7 @@ static void finish_answer(struct making *m)
 	bool is_of_backend = to->status == 0 && to->page_of == 0;
 	if (is_of_backend)
 		rewrite_answer(m, others_ask_backend(m, &reply) ? &reply : NULL);
-	others_add_cookies(m, to->status != 0 ? to->status : is_of_backend ? reply.status : 200);
+	others_add_cookies(m, &reply);
 	make_changes(m, policy->response_headers.items, policy->response_headers.count,
 		STEP_RESPONSE_HEADERS, &to->response_changes);
 	if (policy->hsts != NULL && m->parts.request->is_tls) {

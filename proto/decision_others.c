@@ -64,7 +64,7 @@ static bool reply_to(struct making *m, const struct decision_question *question,
 	return m->objects->reply != NULL;
 }
 
-const struct http_header *others_find_header(const struct http_headers *headers, struct str name)
+static const struct http_header *find_header(const struct http_headers *headers, struct str name)
 {
 	for (size_t i = 0; i < headers->count; i++) {
 		if (str_eq_nocase(headers->items[i].name, name))
@@ -73,7 +73,7 @@ const struct http_header *others_find_header(const struct http_headers *headers,
 	return NULL;
 }
 
-/* All lines of it, joined as the backend gets them; empty: there is none, or it has bytes that no header has. */
+/* All lines of it, joined as the backend gets them; empty: there is none. */
 static struct str joined_header(
 	const struct http_headers *headers, struct str name, struct arena *arena)
 {
@@ -128,7 +128,7 @@ static bool is_refused(struct making *m, const struct decision_question *questio
 {
 	unsigned status = m->auth.status;
 	const struct http_header *challenge =
-		others_find_header(&m->auth.headers, STR("www-authenticate"));
+		find_header(&m->auth.headers, STR("www-authenticate"));
 	ret->step = making_add_step(m, STEP_EXTERNAL_AUTH, "%.*s answers %u to %.*s %.*s",
 		STR_FMT(question->pool), status, STR_FMT(question->method),
 		STR_FMT(question->target));
@@ -195,10 +195,22 @@ static bool takes_cookies(unsigned status)
 	return false;
 }
 
-void others_add_cookies(struct making *m, unsigned status)
+/* What the client gets; 0: nobody can tell. */
+static unsigned final_status(struct making *m, const struct decision_reply *backend)
+{
+	struct decision_reply page = {0};
+	if (m->to->status != 0 || m->to->page_of == 0)
+		return m->to->status != 0 ? m->to->status : backend->status;
+	(void)reply_to(m, &m->to->questions.items[m->to->questions.count - 1], &page);
+	return page.status;
+}
+
+void others_add_cookies(struct making *m, const struct decision_reply *backend)
 {
 	const struct external_auth *auth = m->policy->external_auth;
-	if (auth == NULL || (!auth->cookies_always && !takes_cookies(status)))
+	if (auth == NULL || m->auth.headers.count == 0)
+		return;
+	if (!auth->cookies_always && !takes_cookies(final_status(m, backend)))
 		return;
 	for (size_t i = 0; i < m->auth.headers.count; i++) {
 		const struct http_header *header = &m->auth.headers.items[i];

@@ -20,9 +20,7 @@ void others_copy_headers(struct making *m);
 void others_mirror(struct making *m);
 /* Step 17, when the backend was asked, or an answer was made. */
 void others_answer_error(struct making *m);
-/* Of step 18: cookies of the server of step 12. `status`: of the answer. */
-void others_add_cookies(struct making *m, unsigned status);
+/* Of step 18: cookies of the server of step 12. `backend`: what the backend has answered, if it answers the client. */
+void others_add_cookies(struct making *m, const struct decision_reply *backend);
 /* What the backend answers, of several pools the first that gets requests; false: nobody can tell. */
 bool others_ask_backend(struct making *m, struct decision_reply *ret_reply);
-/* A header of that answer; NULL: there is none. */
-const struct http_header *others_find_header(const struct http_headers *headers, struct str name);

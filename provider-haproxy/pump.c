@@ -5,6 +5,7 @@
  */
 #include "provider-haproxy/pump.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/binds.h"
 #include "provider-haproxy/connection.h"
@@ -19,16 +20,17 @@
 
 #include <stdio.h>
 
-static const double undelete_after_s = 0.1;
-enum { UNDELETE_ALL_EVERY = 10 /* times; a server that holds a WebSocket is in no hurry */ };
+/* A server that holds a WebSocket is in no hurry. */
+static const double undelete_quick_s = 0.1;
+static const double undelete_all_s = 1;
 /* Twice: a thread of HAProxy may have read what led to a row just before it changed. */
 static const double release_after_s = 0.25;
 
 struct pump {
 	struct engine *engine;
-	ev_timer release;  /* rows that requests may have heard of */
-	ev_timer undelete; /* when to retry the deletion of servers with connections */
-	unsigned undelete_count;
+	ev_timer release;          /* rows that requests may have heard of */
+	ev_timer undelete;         /* when to retry the deletion of servers with connections */
+	ev_tstamp undelete_all_at; /* monotonic; when those are due that were tried often */
 };
 
 enum what {
@@ -228,6 +230,16 @@ static struct server *server_of(struct engine *engine, const char *command, stru
 	return slot != NULL ? slots_find_server(slot, rest) : NULL;
 }
 
+static void retry_within(struct pump *pump, double seconds)
+{
+	struct ev_loop *loop = pump->engine->loop;
+	if (ev_is_active(&pump->undelete) && ev_timer_remaining(loop, &pump->undelete) <= seconds)
+		return;
+	ev_timer_stop(loop, &pump->undelete);
+	ev_timer_set(&pump->undelete, seconds, 0.);
+	ev_timer_start(loop, &pump->undelete);
+}
+
 static void on_deleted(struct engine *engine, const char *command, struct str reply)
 {
 	struct slot *slot;
@@ -243,7 +255,9 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 		 * alone when it is to go once more. */
 		server->is_busy = !server->is_wanted;
 		if (server->is_busy)
-			ev_timer_start(engine->loop, &engine->pump->undelete);
+			retry_within(engine->pump, server->retries < SLOTS_QUICK_RETRIES
+							   ? undelete_quick_s
+							   : undelete_all_s);
 	}
 	slots_settle(&engine->slots, slot);
 }
@@ -251,12 +265,14 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct engine *engine = ((struct pump *)watcher->data)->engine;
+	double now = clock_monotonic_s();
+	bool is_all = now >= engine->pump->undelete_all_at;
 	ev_timer_stop(loop, watcher);
-	ev_timer_set(watcher, undelete_after_s, 0.);
-	bool is_turn = ++engine->pump->undelete_count % UNDELETE_ALL_EVERY == 0;
-	slots_retry_busy(&engine->slots, is_turn ? SLOTS_RETRY_ALL : SLOTS_RETRY_QUICK);
+	slots_retry_busy(&engine->slots, is_all ? SLOTS_RETRY_ALL : SLOTS_RETRY_QUICK);
+	if (is_all)
+		engine->pump->undelete_all_at = now + undelete_all_s;
 	if (slots_any_busy(&engine->slots))
-		ev_timer_start(loop, watcher);
+		retry_within(engine->pump, engine->pump->undelete_all_at - now);
 	engine_wake(engine);
 }
 
@@ -465,7 +481,7 @@ struct pump *pump_new(struct engine *engine)
 {
 	struct pump *pump = xcalloc(1, sizeof(*pump));
 	pump->engine = engine;
-	ev_timer_init(&pump->undelete, on_undelete, undelete_after_s, 0.);
+	ev_timer_init(&pump->undelete, on_undelete, undelete_all_s, 0.);
 	pump->undelete.data = pump;
 	ev_timer_init(&pump->release, on_release, release_after_s, 0.);
 	pump->release.data = pump;

@@ -5,9 +5,6 @@
 
 #include <stdio.h>
 
-/* Of deleting a server. */
-enum { QUICK_RETRIES = 3 };
-
 struct pool_slot {
 	RB_ENTRY(pool_slot) node;
 	struct name pool;
@@ -336,7 +333,7 @@ void slots_retry_busy(struct slots *slots, enum slots_retry which)
 	TAILQ_FOREACH_SAFE (slot, &slots->busy, busy, next) {
 		struct server *server;
 		RB_FOREACH (server, server_tree, &slot->servers) {
-			if (which == SLOTS_RETRY_ALL || server->retries < QUICK_RETRIES)
+			if (which == SLOTS_RETRY_ALL || server->retries < SLOTS_QUICK_RETRIES)
 				server->is_busy = false;
 		}
 		slots_settle(slots, slot);

@@ -29,8 +29,9 @@ enum {
 	SLOTS_RARE_GROUPS_MAX =
 		1000, /* so that tenants cannot fill the memory with cookies and checks */
 	SLOTS_GROUPS_MAX = 10000,
-	SLOTS_IDLE_LOOKS = 10, /* see slots_look() */
-	SLOT_NAME_LEN = 7,     /* s000000 */
+	SLOTS_IDLE_LOOKS = 10,   /* see slots_look() */
+	SLOTS_QUICK_RETRIES = 3, /* of deleting a server, see slots_retry_busy() */
+	SLOT_NAME_LEN = 7,       /* s000000 */
 	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6 + NAME_LEN + 1,
 	SERVER_WEIGHT = 100,
 };
@@ -205,7 +206,7 @@ void slots_group_written(struct group *group);
 void slots_note_verified(struct slots *slots);
 
 enum slots_retry {
-	SLOTS_RETRY_QUICK, /* those that have been tried a few times only: most have an idle connection that is just being closed */
+	SLOTS_RETRY_QUICK, /* those that have been tried fewer than SLOTS_QUICK_RETRIES times: most have an idle connection that is just being closed */
 	SLOTS_RETRY_ALL,
 };
 

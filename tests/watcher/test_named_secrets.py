@@ -104,3 +104,14 @@ def test_a_refusal_keeps_nobody_waiting(rig):
     assert rig.link.names("secret") == set() and rig.link.names("ingress") == {"default/web"}
     rig.kube.clear("no")
     rig.link.wait_record("secret", "staff")
+
+
+def test_a_server_that_stays_in_trouble_keeps_nobody_waiting_for_ever(rig):
+    """The snapshot comes without the Secret when it has failed for ten seconds."""
+    rig.kube.api.create(users())
+    rig.ingress(annotations=NAMING)
+    rig.kube.fault("respond", ONE, id="no", with_="internal")
+    rig.start()
+    assert rig.link.names("secret") == set() and rig.link.names("ingress") == {"default/web"}
+    rig.kube.clear("no")
+    rig.link.wait_record("secret", "staff")
