@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/decision_client.h"
+
+#include "proto/decision_parts.h"
+
+static void set_client_headers(struct making *m, bool has_certificate)
+{
+	static const char *const names[] = {"ssl-client-verify", "ssl-client-subject-dn",
+		"ssl-client-issuer-dn", "ssl-client-cert"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
+			(struct decision_change){HEADER_REMOVE, str_from(names[i]), STR_NONE};
+	if (m->parts.request->is_tls)
+		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
+			(struct decision_change){HEADER_SET, str_from(names[0]),
+				has_certificate ? STR("SUCCESS") : STR("NONE")};
+}
+
+static bool refuse_client(struct making *m, const struct client_tls *wanted)
+{
+	if (wanted->error_location.count == 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate is needed, and the client has none"),
+			400);
+	struct str location = pieces_value(&m->parts, PIECES_OF(wanted->error_location));
+	making_add_header(m, "Location", location);
+	return making_end(m,
+		making_add_step(m, STEP_CLIENT_TLS,
+			"a certificate is needed, and the client has none: redirect to %.*s",
+			STR_FMT(location)),
+		302);
+}
+
+bool client_check(struct making *m)
+{
+	const struct client_tls *wanted = m->to->host != NULL ? m->to->host->client_tls : NULL;
+	bool has_certificate = m->parts.request->has_certificate;
+	if (wanted == NULL)
+		return false;
+	if (!m->parts.request->is_tls && wanted->subject.len != 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate is needed, which plain HTTP has not"),
+			403);
+	set_client_headers(m, has_certificate);
+	if (!m->parts.request->is_tls)
+		return false;
+	if (wanted->ca.len == 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"no authority of certificates is known: the host is closed"),
+			403);
+	if (!has_certificate && wanted->verify == CLIENT_VERIFY_REQUIRED)
+		return refuse_client(m, wanted);
+	if (!has_certificate && wanted->subject.len != 0)
+		return making_end(m,
+			making_add_step(m, STEP_CLIENT_TLS,
+				"a certificate with a certain subject is needed"),
+			403);
+	making_add_step(m, STEP_CLIENT_TLS,
+		!has_certificate ? "the client has no certificate, and needs none"
+		: wanted->subject.len != 0
+			? "the certificate is good, if its subject has what is wanted"
+			: "the certificate is good");
+	return false;
+}
