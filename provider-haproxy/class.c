@@ -96,7 +96,9 @@ struct class_text class_of_pool(
 	*ret_refused = NULL;
 	buf_init(&lines, CLASS_LEN_MAX);
 	buf_init(&server, CLASS_LEN_MAX);
-	text_add(&lines, "\tmode %s\n", is_tcp ? "tcp" : "http");
+	/* Without a mode it is one of HTTP, see render_group(). */
+	if (is_tcp)
+		text_add(&lines, "\tmode tcp\n");
 	add_balance(&lines, pool, ret_refused);
 	if (is_tcp)
 		text_add(&lines, "\ttimeout server 1h\n");

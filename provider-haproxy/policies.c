@@ -8,15 +8,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* HAProxy keeps 1024 bytes (tune.maxrewrite) free for what it adds to an answer; the rest is for names, and for what it counts for each header. */
-enum { ANSWER_TEXT_LEN_MAX = 640 };
+/* HAProxy keeps 3072 bytes (tune.maxrewrite) free for what it adds to an answer; the rest is for names, and for what it counts for each header. */
+enum { ANSWER_TEXT_LEN_MAX = 2560 };
 
 /* ---- what a policy is ---- */
 
+static size_t cors_len(const struct cors *cors)
+{
+	return cors->methods.len + cors->headers.len + cors->expose_headers.len;
+}
+
 static bool has_room(const struct cors *cors)
 {
-	return cors->methods.len + cors->headers.len + cors->expose_headers.len <=
-	       ANSWER_TEXT_LEN_MAX;
+	return cors_len(cors) <= ANSWER_TEXT_LEN_MAX;
 }
 
 static struct str hsts_text(struct arena *arena, const struct hsts *hsts)
@@ -56,6 +60,38 @@ static struct str limits_text(struct arena *arena, const struct rate_limits *lim
 		limits->status != 0 ? limits->status : 429);
 }
 
+/* 0: as usual. HAProxy has one time for both directions of a connection to an endpoint. */
+static uint64_t server_timeout_ms(const struct timeouts *timeouts)
+{
+	enum { DEFAULT_MS = 60000 };
+	if (timeouts == NULL)
+		return 0;
+	if (timeouts->read_ms != 0)
+		return timeouts->read_ms;
+	return timeouts->send_ms > DEFAULT_MS ? timeouts->send_ms : 0;
+}
+
+static struct str answer_text(struct arena *arena, const struct policy *policy)
+{
+	struct str locations = policies_text_changes(
+		arena, policy->location_changes.items, policy->location_changes.count);
+	struct str domains = policies_text_changes(
+		arena, policy->cookie_domains.items, policy->cookie_domains.count);
+	struct str paths = policies_text_changes(
+		arena, policy->cookie_paths.items, policy->cookie_paths.count);
+	struct str changes = policies_changes(
+		arena, policy->response_headers.items, policy->response_headers.count);
+	return arena_printf(arena, "%.*s|%.*s|%.*s|%.*s", STR_FMT(locations), STR_FMT(domains),
+		STR_FMT(paths), STR_FMT(changes));
+}
+
+static bool changes_names(const struct policy *policy)
+{
+	return policy->location_changes.count + policy->cookie_domains.count +
+		       policy->cookie_paths.count !=
+	       0;
+}
+
 static bool changes_request(const struct policy *policy)
 {
 	return policy->rewrite.count != 0 || policy->request_headers.count != 0;
@@ -66,7 +102,7 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -75,7 +111,9 @@ static struct str flags_of(
 		access != NULL && access->allow.count != 0 ? "a" : "",
 		limits != NULL && limits->requests.count != 0 ? "r" : "",
 		limits != NULL && limits->concurrent != 0 ? "n" : "",
-		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "");
+		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "",
+		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
+		server_timeout_ms(policy->timeouts) != 0 ? "w" : "");
 }
 
 static struct str policy_text(
@@ -91,10 +129,14 @@ static struct str policy_text(
 	struct str changes = policies_changes(
 		arena, policy->request_headers.items, policy->request_headers.count);
 	struct str limits = limits_text(arena, policy->rate_limits);
+	struct str answer = answer_text(arena, policy);
+	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
-	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s",
+	return arena_printf(arena,
+		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64,
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
-		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits));
+		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits), STR_FMT(answer),
+		timeout);
 }
 
 /* ---- its lists ---- */
@@ -174,13 +216,36 @@ static bool are_kept_names(const struct policy *policy)
 	return true;
 }
 
+static bool has_two_timeouts(const struct timeouts *timeouts)
+{
+	return timeouts != NULL && timeouts->send_ms != 0 &&
+	       timeouts->send_ms != server_timeout_ms(timeouts);
+}
+
+/* Texts that are there whatever the request is; what is made of it has to fit in the rest, see policies.lua. */
+static bool have_room(const struct policy *policy)
+{
+	const struct cors *cors = policy->cors;
+	size_t len = cors != NULL && has_room(cors) ? cors_len(cors) : 0;
+	for (size_t i = 0; i < policy->response_headers.count; i++) {
+		const struct header_change *change = &policy->response_headers.items[i];
+		len += change->name.len;
+		for (size_t k = 0; k < change->value.count; k++)
+			len += change->value.items[k].text.len;
+	}
+	return policy->response_headers.count == 0 || len <= ANSWER_TEXT_LEN_MAX;
+}
+
 static const char *missing_comfort(const struct policy *policy)
 {
 	return !are_kept_names(policy)
 		       ? "headers of requests whose names have more than letters, digits and dashes"
-	       : policy->response_headers.count != 0 ? "changes of the answer's headers"
-	       : policy->timeouts != NULL            ? "timeouts"
-						     : NULL;
+	       : policy->timeouts != NULL && policy->timeouts->connect_ms != 0
+		       ? "a timeout of its own for connecting to endpoints"
+	       : has_two_timeouts(policy->timeouts)
+		       ? "a timeout for sending that is not the one for reading"
+	       : !have_room(policy) ? "all headers of the answer, which have too many bytes"
+				    : NULL;
 }
 
 static bool write_policy(void *ctx, const struct name *name, const struct policy *policy,

@@ -5,7 +5,8 @@
  *
  *   key                            value
  *   <route>                        what its requests are led to, see below
- *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status
+ *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status|locations|
+ *                                domains|paths|changes of the answer|timeout in ms
  *   cors:<policy>:<origin>/        1, for each allowed origin
  *   deny:<policy>:<4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
  *   allow:<policy>:<4 or 6><digits> 1, likewise for those that are let in
@@ -24,8 +25,9 @@
  *   none|c|CONDITIONS|ROUTE|CONDITIONS|ROUTE...   the first whose conditions hold; ROUTE is one of the above, percent-encoded; at last none|d
  *
  * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
- * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
- * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces.
+ * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
+ * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces. Texts and what takes their place stand
+ * between ampersands, with a semicolon between the two.
  */
 #pragma once
 

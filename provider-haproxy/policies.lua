@@ -58,6 +58,13 @@ local function cookie_of(txn, name)
 	return nil
 end
 
+-- As fields of rows have texts: what ends a field, a word or a list is percent-encoded.
+local function encode_text(text)
+	return (text:gsub("[^%w]", function(byte)
+		return string.format("%%%02X", byte:byte())
+	end))
+end
+
 -- ---- conditions ----
 
 -- Steps of a search, as PCRE2 counts them.
@@ -249,6 +256,25 @@ end
 
 -- ---- changes of the request ----
 
+-- Of an answer, in words, until it is there: what its values are made of is gone by then. What has no room any more in what HAProxy keeps for that, beside CORS,
+-- is left out.
+local added_len_max = 2560 -- as policies.c has it
+
+local function prepare(txn)
+	local fields, made = split(txn:get_var("txn.g"), "|"), {}
+	local room = added_len_max - #fields[7] - #fields[8] - #fields[9]
+	for _, text in ipairs(split(fields[19], "&")) do
+		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
+		local value = action and value_of(txn, pieces) or ""
+		local len = action and #name + #value or room + 1
+		if len <= room then
+			room = room - (action == "r" and 0 or len)
+			made[#made + 1] = action .. name .. ";" .. encode_text(value)
+		end
+	end
+	txn:set_var("txn.answer", table.concat(made, "&"))
+end
+
 -- Bytes that a path cannot have (RFC 3986, section 3.3), and percent signs of what was decoded.
 local function encode(txn, letter, value)
 	local _, is_decoded = compared(txn)
@@ -336,29 +362,6 @@ local function limit_rate(txn)
 	txn:set_var("txn.limited", "no")
 end
 
--- ---- answers of rules ----
-
-local function send(applet, status, text)
-	applet:set_status(status)
-	if status ~= 204 and status ~= 205 and status ~= 304 then
-		applet:add_header("content-type", "text/plain")
-		applet:add_header("content-length", tostring(#text))
-	end
-	applet:start_response()
-	if applet.method ~= "HEAD" and #text ~= 0 then
-		applet:send(text)
-	end
-end
-
-local function answer(applet)
-	local fields = split(applet:get_var("txn.r"), "|")
-	send(applet, tonumber(fields[4]), decode(fields[5]))
-end
-
-local function refuse(applet)
-	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
-end
-
 -- 0 is the state that all threads share, where one waits for the other. A stream has one state for all its actions, that of the first: since one of them counts for
 -- all threads, all of them are there.
 if core.thread == 0 then
@@ -366,11 +369,12 @@ if core.thread == 0 then
 	core.register_action("sluice_decode", {"http-req"}, decode_path)
 	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
 	core.register_action("sluice_locate", {"http-req"}, locate)
+	core.register_action("sluice_prepare", {"http-req"}, prepare)
 	core.register_action("sluice_change", {"http-req"}, change)
-else
-	core.register_service("sluice_answer", "http", answer)
-	core.register_service("sluice_refuse", "http", refuse)
 end
 core.register_init(function()
 	collectgarbage("restart")
 end)
+
+-- For the scripts behind this one.
+sluice = {split = split, decode = decode, encode_text = encode_text, value_of = value_of}

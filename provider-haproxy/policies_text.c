@@ -170,3 +170,16 @@ struct str policies_changes(struct arena *arena, const struct header_change *cha
 	}
 	return text.p != NULL ? text : STR("");
 }
+
+struct str policies_text_changes(
+	struct arena *arena, const struct text_change *changes, size_t count)
+{
+	struct str text = STR_NONE;
+	for (size_t i = 0; i < count; i++) {
+		struct str from = policies_encode(arena, changes[i].from);
+		struct str to = policies_encode(arena, changes[i].to);
+		text = joined(arena, text, "&",
+			arena_printf(arena, "%.*s;%.*s", STR_FMT(from), STR_FMT(to)));
+	}
+	return text.p != NULL ? text : STR("");
+}

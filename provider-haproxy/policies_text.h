@@ -16,3 +16,5 @@ struct str policies_pieces(struct arena *arena, const struct piece *pieces, size
 struct str policies_conditions(
 	struct arena *arena, const struct condition *conditions, size_t count);
 struct str policies_changes(struct arena *arena, const struct header_change *changes, size_t count);
+struct str policies_text_changes(
+	struct arena *arena, const struct text_change *changes, size_t count);

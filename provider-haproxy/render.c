@@ -46,6 +46,12 @@ static void add_servers(struct buf *out, struct slot *slot)
 	}
 }
 
+/* Slots with a mode of their own are for TCP, or were made by an earlier version. */
+static bool has_mode(const struct slot_class *sort)
+{
+	return str_starts_with(str_from(sort->lines), STR("\tmode "));
+}
+
 void render_group(struct buf *out, const struct group *group)
 {
 	text_add(out, "# Written by Sluice; changes are lost.\n");
@@ -62,7 +68,8 @@ void render_group(struct buf *out, const struct group *group)
 	text_add(out, "#+%s\n", group->sort->server);
 	for (size_t i = 0; i < group->size; i++) {
 		const struct slot *slot = &group->slots[i];
-		text_add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
+		text_add(out, "\nbackend %s%s\n%s", slot->name,
+			has_mode(group->sort) ? "" : " from slots", group->sort->lines);
 		add_servers(out, (struct slot *)(uintptr_t)slot);
 	}
 }

@@ -37,6 +37,8 @@ struct capabilities *haproxy_capabilities(void)
 		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
 		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
 		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
-		STR("request-headers"), STR("body-limit"), STR("affinity"), STR("hash-balance")};
+		STR("request-headers"), STR("body-limit"), STR("affinity"), STR("hash-balance"),
+		STR("response-headers"), STR("timeouts"), STR("location-rewrite"),
+		STR("cookie-rewrite")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }

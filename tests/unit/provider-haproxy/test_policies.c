@@ -48,11 +48,16 @@ static void assert_value(const char *key, const char *wanted)
 	free(text);
 }
 
-static bool write_policy(const struct policy *policy)
+static bool write_told(const struct policy *policy, struct str *ret_problem)
 {
 	static const struct name name = {"yaaaaaaaaaaaaaaaa"};
+	return policies_writer.write_policy(NULL, &name, policy, &draft, ret_problem);
+}
+
+static bool write_policy(const struct policy *policy)
+{
 	struct str problem = STR_NONE;
-	return policies_writer.write_policy(NULL, &name, policy, &draft, &problem);
+	return write_told(policy, &problem);
 }
 
 static const char *write_rules(const struct path_rule *rules, size_t count)
@@ -99,7 +104,7 @@ static void networks_become_what_addresses_begin_with(void **state)
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:6", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4C0000201", "1");
-	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0||||||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||||||||||||||||0");
 	assert_int_equal(draft.count, 1 + 1 + 4 + 2 + 3);
 }
 
@@ -119,7 +124,7 @@ static void a_policy_is_one_row(void **state)
 	(void)state;
 	assert_true(write_policy(&policy));
 	assert_value("yaaaaaaaaaaaaaaaa", "-shckm|9223372036854775807|308|:444|max-age=7%3B%"
-					  "20includeSubDomains||GET,%20PUT|||5|||||");
+					  "20includeSubDomains||GET,%20PUT|||5||||||||||0");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:https://*.a.test:8443/", "1");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:null/", "1");
 }
@@ -127,13 +132,65 @@ static void a_policy_is_one_row(void **state)
 /* HAProxy has no room for them when the answer is long. */
 static void long_values_of_cors_are_left_out(void **state)
 {
-	char text[700];
+	char text[2600];
 	struct cors cors = {.any_origin = true, .methods = {text, sizeof(text)}};
 	struct policy policy = {.cors = &cors};
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0||||||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||||||||||||||||0");
+}
+
+static void answers_are_changed_by_fields(void **state)
+{
+	struct text_change location = {STR("http://a/"), STR("https://b.test/;&|")};
+	struct text_change domain = {STR("a"), STR("b")};
+	struct text_change path = {STR("/"), STR("/x/")};
+	struct piece value = {.value = REQUEST_HOST};
+	struct header_change header = {
+		.name = STR("X-Host"), .action = HEADER_ADD, .value = {&value, 1}};
+	struct timeouts timeouts = {.read_ms = 400, .send_ms = 400};
+	struct policy policy = {
+		.location_changes = {&location, 1},
+		.cookie_domains = {&domain, 1},
+		.cookie_paths = {&path, 1},
+		.response_headers = {&header, 1},
+		.timeouts = &timeouts,
+	};
+	struct str problem = STR_NONE;
+	(void)state;
+	assert_true(write_told(&policy, &problem));
+	assert_null(problem.p);
+	assert_value("yaaaaaaaaaaaaaaaa", "-lpw|0|0||||||||||||"
+					  "|http://a/;https://b.test/%3B%26%7C|a;b|/;/x/|"
+					  "aX-Host;h|400");
+}
+
+static void what_haproxy_cannot_time_is_told(void **state)
+{
+	struct {
+		struct timeouts timeouts;
+		const char *row;
+		const char *told;
+	} cases[] = {
+		{{.read_ms = 400}, "-w|0|0|||||||||||||||||400", NULL},
+		{{.send_ms = 30000}, "-|0|0|||||||||||||||||0", "a timeout for sending"},
+		{{.send_ms = 90000}, "-w|0|0|||||||||||||||||90000", NULL},
+		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6", "a timeout for sending"},
+		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6", "for connecting"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct policy policy = {.timeouts = &cases[i].timeouts};
+		struct str problem = STR_NONE;
+		draft.count = 0;
+		assert_true(write_told(&policy, &problem));
+		assert_value("yaaaaaaaaaaaaaaaa", cases[i].row);
+		assert_true((problem.p == NULL) == (cases[i].told == NULL));
+		if (cases[i].told != NULL)
+			assert_non_null(memmem(
+				problem.p, problem.len, cases[i].told, strlen(cases[i].told)));
+	}
 }
 
 static void what_protects_and_cannot_be_done_closes(void **state)
@@ -236,6 +293,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_policy_is_one_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			long_values_of_cors_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(answers_are_changed_by_fields, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_haproxy_cannot_time_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_protects_and_cannot_be_done_closes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pools_are_drawn_by_blocks, set_up, tear_down),

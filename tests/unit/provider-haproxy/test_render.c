@@ -140,10 +140,9 @@ static void hashes_are_made_of_pieces(void **state)
 	pool.hash.count = 4;
 	struct class_text text = class_of_pool(&pool, "key", &refused);
 	assert_null(refused);
-	assert_string_equal(text.lines,
-		"\tmode http\n\thttp-request set-var-fmt(txn.key) \"%[pathq] 100%%[src] "
-		"\\\"\\$x%[req.fhdr(x-user)]%[ssl_fc,iif(https,http)]\"\n"
-		"\tbalance hash var(txn.key)\n\thash-type consistent\n");
+	assert_string_equal(text.lines, "\thttp-request set-var-fmt(txn.key) \"%[pathq] 100%%[src] "
+					"\\\"\\$x%[req.fhdr(x-user)]%[ssl_fc,iif(https,http)]\"\n"
+					"\tbalance hash var(txn.key)\n\thash-type consistent\n");
 	class_text_fini(&text);
 	pool.hash_subset = 3;
 	text = class_of_pool(&pool, "key", &refused);

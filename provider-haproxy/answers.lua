@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Behind policies.lua: answers, those of backends as they are changed, and those that are made here. HAProxy lets Lua see the answers of services, but not those of
+-- `return` and `redirect`: where the headers of answers are to be changed a service takes their place.
+local split, decode = sluice.split, sluice.decode
+
+-- ---- answers of backends ----
+
+-- Pairs of texts, from and to.
+local function pairs_of(field)
+	local changes = {}
+	for _, text in ipairs(field ~= "" and split(field, "&") or {}) do
+		local from, to = text:match("^([^;]*);(.*)$")
+		changes[#changes + 1] = {decode(from), decode(to)}
+	end
+	return changes
+end
+
+-- nil: none fits.
+local function changed_start(text, changes)
+	for _, change in ipairs(changes) do
+		if text:sub(1, #change[1]) == change[1] then
+			return change[2] .. text:sub(#change[1] + 1)
+		end
+	end
+end
+
+local function without_dot(domain)
+	return (domain:gsub("^%.", ""))
+end
+
+local function changed_domain(text, changes)
+	local plain = without_dot(text):lower()
+	for _, change in ipairs(changes) do
+		if plain == without_dot(change[1]):lower() then
+			return text:match("^%.?") .. without_dot(change[2])
+		end
+	end
+end
+
+-- A semicolon ends an attribute also where there are quotes: that is how browsers read it.
+local function changed_cookie(line, domains, paths)
+	local parts = split(line, ";")
+	for i = 2, #parts do
+		local start, name, value = parts[i]:match("^(%s*([^=]-)%s*=)%s*(.-)%s*$")
+		name = name and name:lower()
+		local made = name == "path" and changed_start(value, paths) or name == "domain" and changed_domain(value, domains)
+		parts[i] = made and start .. made or parts[i]
+	end
+	return table.concat(parts, ";")
+end
+
+-- Lines of a header, in their order; nothing is written that stays as it is.
+local function change_lines(http, name, call)
+	local lines = http:res_get_headers()[name]
+	local made, is_changed = {}, false
+	for i = 0, lines and #lines or -1 do
+		made[i] = call(lines[i]) or lines[i]
+		is_changed = is_changed or made[i] ~= lines[i]
+	end
+	if not is_changed then
+		return
+	end
+	http:res_del_header(name)
+	for i = 0, #made do
+		http:res_add_header(name, made[i])
+	end
+end
+
+local function change_names(http, fields)
+	local locations, domains, paths = pairs_of(fields[16]), pairs_of(fields[17]), pairs_of(fields[18])
+	if #locations ~= 0 then
+		change_lines(http, "location", function(value)
+			return changed_start(value, locations)
+		end)
+	end
+	if #domains + #paths ~= 0 then
+		change_lines(http, "set-cookie", function(value)
+			return changed_cookie(value, domains, paths)
+		end)
+	end
+end
+
+-- ---- what is said to clients besides ----
+
+local actions = {
+	s = function(http, name, value)
+		http:res_set_header(name, value)
+	end,
+	a = function(http, name, value)
+		http:res_add_header(name, value)
+	end,
+	r = function(http, name)
+		http:res_del_header(name)
+	end,
+}
+
+local function change_answer(txn)
+	if not txn:get_var("txn.own") then
+		change_names(txn.http, split(txn:get_var("txn.g"), "|"))
+	end
+	for _, text in ipairs(split(txn:get_var("txn.answer") or "", "&")) do
+		local action, name, value = text:match("^(%a)([^;]*);(.*)$")
+		if action then
+			actions[action](txn.http, decode(name), decode(value))
+		end
+	end
+end
+
+-- ---- answers of rules ----
+
+local function send(applet, status, text)
+	applet:set_var("txn.own", "yes")
+	applet:set_status(status)
+	if status ~= 204 and status ~= 205 and status ~= 304 then
+		applet:add_header("content-type", "text/plain")
+		applet:add_header("content-length", tostring(#text))
+	end
+	applet:start_response()
+	if applet.method ~= "HEAD" and #text ~= 0 then
+		applet:send(text)
+	end
+end
+
+local function answer(applet)
+	local fields = split(applet:get_var("txn.r"), "|")
+	send(applet, tonumber(fields[4]), decode(fields[5]))
+end
+
+local function refuse(applet)
+	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
+end
+
+local function redirect(applet)
+	applet:set_var("txn.own", "yes")
+	applet:set_status(tonumber(applet:get_var("txn.c")))
+	applet:add_header("location", applet:get_var("txn.l"))
+	applet:add_header("content-length", "0")
+	applet:start_response()
+end
+
+-- In place of `return` in policies.cfg.tmpl, by their statuses.
+local texts = {[204] = "", [403] = "forbidden\n", [413] = "too large\n", [500] = "too much to do\n", [503] = "no endpoints\n"}
+
+if core.thread == 0 then
+	core.register_action("sluice_change_answer", {"http-res"}, change_answer)
+else
+	core.register_service("sluice_answer", "http", answer)
+	core.register_service("sluice_refuse", "http", refuse)
+	core.register_service("sluice_redirect", "http", redirect)
+	for status, text in pairs(texts) do
+		core.register_service("sluice_" .. status, "http", function(applet)
+			send(applet, status, text)
+		end)
+	end
+end
