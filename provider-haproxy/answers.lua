@@ -94,10 +94,24 @@ local actions = {
 	end,
 }
 
+-- Statuses with which cookies of whoever let the request in go to the client.
+local good = {[200] = true, [201] = true, [204] = true, [206] = true, [301] = true, [302] = true, [303] = true, [304] = true, [307] = true, [308] = true}
+
+local function add_cookies(txn)
+	local cookies = txn:get_var("txn.cookies")
+	if not cookies or not (cookies:sub(1, 1) == "a" or good[txn.f:status()]) then
+		return
+	end
+	for _, value in ipairs(split(cookies:sub(2), "&")) do
+		txn.http:res_add_header("set-cookie", decode(value))
+	end
+end
+
 local function change_answer(txn)
 	if not txn:get_var("txn.own") then
-		change_names(txn.http, split(txn:get_var("txn.g"), "|"))
+		change_names(txn.http, split(txn:get_var("txn.g") or "", "|"))
 	end
+	add_cookies(txn)
 	for _, text in ipairs(split(txn:get_var("txn.answer") or "", "&")) do
 		local action, name, value = text:match("^(%a)([^;]*);(.*)$")
 		if action then

@@ -23,6 +23,12 @@ static bool has_room(const struct cors *cors)
 	return cors_len(cors) <= ANSWER_TEXT_LEN_MAX;
 }
 
+static struct str pool_name(struct arena *arena, struct str id)
+{
+	struct name name = name_of(NAME_POOL, id);
+	return str_is_empty(id) ? STR("") : arena_str(arena, name_str(&name));
+}
+
 static struct str hsts_text(struct arena *arena, const struct hsts *hsts)
 {
 	if (hsts == NULL)
@@ -94,7 +100,8 @@ static bool changes_names(const struct policy *policy)
 
 static bool changes_request(const struct policy *policy)
 {
-	return policy->rewrite.count != 0 || policy->request_headers.count != 0;
+	return policy->rewrite.count != 0 || policy->request_headers.count != 0 ||
+	       policy->fallback_headers.count != 0;
 }
 
 static struct str flags_of(
@@ -102,7 +109,7 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -113,7 +120,10 @@ static struct str flags_of(
 		limits != NULL && limits->concurrent != 0 ? "n" : "",
 		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "",
 		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
-		server_timeout_ms(policy->timeouts) != 0 ? "w" : "");
+		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
+		!str_is_empty(policy->fallback_pool) ? "f" : "",
+		policy->external_auth != NULL ? "x" : "",
+		policy->external_auth != NULL && policy->satisfy_any ? "y" : "");
 }
 
 static struct str policy_text(
@@ -130,13 +140,17 @@ static struct str policy_text(
 		arena, policy->request_headers.items, policy->request_headers.count);
 	struct str limits = limits_text(arena, policy->rate_limits);
 	struct str answer = answer_text(arena, policy);
+	struct str fallback = pool_name(arena, policy->fallback_pool);
+	struct str fallback_changes = policies_changes(
+		arena, policy->fallback_headers.items, policy->fallback_headers.count);
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
-		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64,
+		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
+		"|%.*s|%.*s",
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
 		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits), STR_FMT(answer),
-		timeout);
+		timeout, STR_FMT(fallback), STR_FMT(fallback_changes));
 }
 
 /* ---- its lists ---- */
@@ -185,6 +199,46 @@ static void add_origins(struct list *list, const struct cors *cors)
 	for (size_t i = 0; i < cors->origins.count; i++)
 		add(list, arena_printf(list->draft->arena, "cors:%s:%.*s/", list->policy->text,
 				  STR_FMT(cors->origins.items[i])));
+}
+
+/* ---- who is asked ---- */
+
+static struct str names_text(struct arena *arena, const struct str_list *names)
+{
+	struct str text = STR("");
+	for (size_t i = 0; i < names->count; i++) {
+		struct str one = policies_encode(arena, names->items[i]);
+		text = arena_printf(
+			arena, "%.*s%s%.*s", STR_FMT(text), i != 0 ? "&" : "", STR_FMT(one));
+	}
+	return text;
+}
+
+static struct str cache_text(struct arena *arena, const struct external_auth *auth)
+{
+	struct str text = STR("");
+	for (size_t i = 0; i < auth->cache_times.count; i++)
+		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64, STR_FMT(text),
+			i != 0 ? "&" : "", auth->cache_times.items[i].status,
+			auth->cache_times.items[i].seconds);
+	return text;
+}
+
+static struct str auth_text(struct arena *arena, const struct external_auth *auth)
+{
+	struct str pool = pool_name(arena, auth->pool);
+	struct str method = str_is_empty(auth->method) ? STR("GET") : auth->method;
+	struct str host = policies_pieces(arena, auth->host.items, auth->host.count);
+	struct str target = policies_pieces(arena, auth->target.items, auth->target.count);
+	struct str changes =
+		policies_changes(arena, auth->request_headers.items, auth->request_headers.count);
+	struct str copied = names_text(arena, &auth->copied);
+	struct str sign_in = policies_pieces(arena, auth->sign_in.items, auth->sign_in.count);
+	struct str key = policies_pieces(arena, auth->cache_key.items, auth->cache_key.count);
+	struct str times = cache_text(arena, auth);
+	return arena_printf(arena, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%s|%.*s|%.*s", STR_FMT(pool),
+		STR_FMT(method), STR_FMT(host), STR_FMT(target), STR_FMT(changes), STR_FMT(copied),
+		STR_FMT(sign_in), auth->cookies_always ? "a" : "", STR_FMT(key), STR_FMT(times));
 }
 
 /* ---- policies ---- */
@@ -262,7 +316,9 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		return false;
 	}
 	struct str text = policy_text(arena, policy, cors);
-	if (text.len > POLICIES_TEXT_LEN_MAX) {
+	struct str auth =
+		policy->external_auth != NULL ? auth_text(arena, policy->external_auth) : STR_NONE;
+	if (text.len > POLICIES_TEXT_LEN_MAX || auth.len > POLICIES_TEXT_LEN_MAX) {
 		*ret_problem = STR("they are too long for HAProxy");
 		return false;
 	}
@@ -271,6 +327,8 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 	if (cors != policy->cors)
 		*ret_problem = STR("the values of CORS are too long for HAProxy, and are left out");
+	if (auth.p != NULL)
+		row_draft_add(draft, ROW_RULE, arena_printf(arena, "auth:%s", name->text), auth);
 	row_draft_add(draft, ROW_RULE, name_str(name), text);
 	if (cors != NULL)
 		add_origins(&list, cors);

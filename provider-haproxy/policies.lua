@@ -187,6 +187,20 @@ end
 
 -- ---- texts made of pieces ----
 
+local function percent(byte)
+	return string.format("%%%02X", byte:byte())
+end
+
+-- The same for all that is made for a request.
+local function id_of(txn)
+	local id = header_of(txn, "x-request-id") or txn:get_var("txn.id")
+	if not id or id == "" then
+		id = txn.f:uuid():gsub("-", "")
+		txn:set_var("txn.id", id)
+	end
+	return id
+end
+
 local values = {
 	t = function(_, text)
 		return text
@@ -222,6 +236,13 @@ local values = {
 	end,
 	u = function(txn)
 		return txn.f:pathq()
+	end,
+	e = function(txn)
+		return (txn.f:pathq():gsub("[^%w%-._~]", percent))
+	end,
+	i = id_of,
+	z = function(txn)
+		return txn:get_var("txn.status")
 	end,
 	c = function(txn)
 		return txn:get_var("sess.client")
@@ -279,9 +300,7 @@ end
 local function encode(txn, letter, value)
 	local _, is_decoded = compared(txn)
 	local others = is_decoded and (letter == "r" or letter == "n") and "" or "%%"
-	return (value:gsub("[^%w%-._~!$&'()*+,;=:@/" .. others .. "]", function(byte)
-		return string.format("%%%02X", byte:byte())
-	end))
+	return (value:gsub("[^%w%-._~!$&'()*+,;=:@/" .. others .. "]", percent))
 end
 
 local changes = {
@@ -296,15 +315,26 @@ local changes = {
 	end,
 }
 
+-- Adds to `made` what the words say: { what to do, name, value }.
+local function add_changes(txn, made, words)
+	for _, text in ipairs(split(words, "&")) do
+		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
+		if action then
+			made[#made + 1] = {changes[action], decode(name), value_of(txn, pieces)}
+		end
+	end
+end
+
+-- A pool that stands in gets the path as it was sent, and changes of its own after the others.
 local function change(txn)
 	local fields = split(txn:get_var("txn.g"), "|")
 	local made = {}
-	local path = fields[11] ~= "" and value_of(txn, fields[11], encode)
-	for i, text in ipairs(split(fields[12], "&")) do
-		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
-		if action then
-			made[i] = {changes[action], decode(name), value_of(txn, pieces)}
-		end
+	local stands_in = txn:get_var("txn.fallback")
+	local path = not stands_in and fields[11] ~= "" and value_of(txn, fields[11], encode)
+	add_changes(txn, made, fields[12])
+	if stands_in then
+		txn:set_var("txn.status", "503")
+		add_changes(txn, made, fields[22])
 	end
 	for _, one in ipairs(made) do
 		one[1](txn, one[2], one[3])
@@ -377,4 +407,4 @@ core.register_init(function()
 end)
 
 -- For the scripts behind this one.
-sluice = {split = split, decode = decode, encode_text = encode_text, value_of = value_of}
+sluice = {split = split, decode = decode, encode_text = encode_text, value_of = value_of, questions = os.getenv("SLUICE_QUESTIONS")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations of ingress-nginx that name other servers, through the whole line with nginx: who says what may pass, who gets copies, who answers for others; and how
+"""Annotations of ingress-nginx that name other servers, through the whole line: who says what may pass, who gets copies, who answers for others; and how
 answers come back. All change while the line runs."""
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from lib.answer import Answer
 from lib.backend import Backend
 from lib.local_proxy import PATIENCE
 from lib.others import Other
+from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
+from lib.traffic_table import claimed_words
 from lib.wait import wait_for
 
 PREFIX = "nginx.ingress.kubernetes.io/"
@@ -19,9 +21,10 @@ CLASS = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata
 AUTH = "http://auth.security.svc.cluster.local:4180/check"
 
 
-@pytest.fixture(scope="module")
-def line() -> Iterator[ProxyLine]:
-    with ProxyLine("nginx", translator=["--ingress-nginx"]) as running:
+@pytest.fixture(scope="module", params=PROXIES)
+def line(request: pytest.FixtureRequest) -> Iterator[ProxyLine]:
+    with ProxyLine(request.param, translator=["--ingress-nginx"]) as running:
+        running.name = request.param
         running.cluster.apply(CLASS)
         yield running
 
@@ -29,6 +32,12 @@ def line() -> Iterator[ProxyLine]:
 @pytest.fixture
 def web(line: ProxyLine, pods) -> Backend:
     return serve(line, "web", pods("web"))
+
+
+def need(line: ProxyLine, *words: str) -> None:
+    missing = sorted(set(words) - claimed_words(line.name))
+    if missing:
+        pytest.skip(f"{line.name} does not claim {', '.join(missing)}")
 
 
 def serve(line: ProxyLine, name: str, pod: Any, namespace: str = "default", port: int = 80) -> Any:
@@ -93,6 +102,7 @@ def test_a_path_of_the_own_host_says_what_may_pass(line: ProxyLine, web: Backend
 
 
 def test_another_service_answers_for_errors_and_without_endpoints(line: ProxyLine, pods) -> None:
+    need(line, "error-pages", "fallback-pool")
     app = serve(line, "app", pods("app", Other, status=404))
     pages = serve(line, "pages", pods("pages", Other, status=200, text=b"sorry"), port=8081)
     put(line, "errors", {"default-backend": "pages", "custom-http-errors": "404"}, service="app")
@@ -109,6 +119,7 @@ def test_another_service_answers_for_errors_and_without_endpoints(line: ProxyLin
 
 
 def test_copies(line: ProxyLine, web: Backend, pods) -> None:
+    need(line, "mirror")
     sink = serve(line, "sink", pods("sink", Other), "monitoring")
     put(line, "copied", {"mirror-target": "http://sink.monitoring.svc$request_uri", "mirror-host": "copies.test"})
     ask(line, "copied", lambda answer: answer.status == 200 and any(one.target == "/z?y=1" for one in sink.questions), "/z?y=1", method="POST", body=b"abc")
@@ -129,6 +140,7 @@ def test_how_answers_come_back(line: ProxyLine, pods) -> None:
 
 
 def test_another_endpoint_is_asked(line: ProxyLine, pods) -> None:
+    need(line, "retries")
     bad, good = pods("bad", Other, status=503), pods("good", Other)
     line.cluster.apply(line.cluster.service("both"), line.cluster.slice("both", [bad.ip, good.ip]))
     put(line, "again", {"proxy-next-upstream": "error timeout http_503"}, service="both")

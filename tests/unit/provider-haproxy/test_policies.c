@@ -104,7 +104,7 @@ static void networks_become_what_addresses_begin_with(void **state)
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:6", "1");
 	assert_value("allow:yaaaaaaaaaaaaaaaa:4C0000201", "1");
-	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||||||||||||||||0");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||||||||||||||||0||");
 	assert_int_equal(draft.count, 1 + 1 + 4 + 2 + 3);
 }
 
@@ -124,7 +124,7 @@ static void a_policy_is_one_row(void **state)
 	(void)state;
 	assert_true(write_policy(&policy));
 	assert_value("yaaaaaaaaaaaaaaaa", "-shckm|9223372036854775807|308|:444|max-age=7%3B%"
-					  "20includeSubDomains||GET,%20PUT|||5||||||||||0");
+					  "20includeSubDomains||GET,%20PUT|||5||||||||||0||");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:https://*.a.test:8443/", "1");
 	assert_value("cors:yaaaaaaaaaaaaaaaa:null/", "1");
 }
@@ -138,7 +138,7 @@ static void long_values_of_cors_are_left_out(void **state)
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||||||||||||||||0");
+	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||||||||||||||||0||");
 }
 
 static void answers_are_changed_by_fields(void **state)
@@ -163,7 +163,39 @@ static void answers_are_changed_by_fields(void **state)
 	assert_null(problem.p);
 	assert_value("yaaaaaaaaaaaaaaaa", "-lpw|0|0||||||||||||"
 					  "|http://a/;https://b.test/%3B%26%7C|a;b|/;/x/|"
-					  "aX-Host;h|400");
+					  "aX-Host;h|400||");
+}
+
+static void who_is_asked_has_a_row(void **state)
+{
+	struct piece target = {.text = STR("/check")};
+	struct str names[] = {STR("X-User"), STR("X-Group")};
+	struct cache_time times[] = {{.status = 200, .seconds = 5}, {.status = 401, .seconds = 6}};
+	struct external_auth auth = {
+		.pool = STR("auth"),
+		.target = {&target, 1},
+		.copied = {names, 2},
+		.cookies_always = true,
+		.cache_times = {times, 2},
+	};
+	struct piece stand_in = {.text = STR("yes")};
+	struct header_change change = {.name = STR("X-Stand-In"), .value = {&stand_in, 1}};
+	struct policy policy = {
+		.external_auth = &auth,
+		.satisfy_any = true,
+		.fallback_pool = STR("auth"),
+		.fallback_headers = {&change, 1},
+	};
+	struct name pool = name_of(NAME_POOL, STR("auth"));
+	char wanted[200];
+	(void)state;
+	assert_true(write_policy(&policy));
+	snprintf(wanted, sizeof(wanted), "%s|GET||t/check||X-User&X-Group||a||200;5&401;6",
+		pool.text);
+	assert_value("auth:yaaaaaaaaaaaaaaaa", wanted);
+	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||||||||||||||||0|%s|sX-Stand-In;tyes",
+		pool.text);
+	assert_value("yaaaaaaaaaaaaaaaa", wanted);
 }
 
 static void what_haproxy_cannot_time_is_told(void **state)
@@ -173,11 +205,12 @@ static void what_haproxy_cannot_time_is_told(void **state)
 		const char *row;
 		const char *told;
 	} cases[] = {
-		{{.read_ms = 400}, "-w|0|0|||||||||||||||||400", NULL},
-		{{.send_ms = 30000}, "-|0|0|||||||||||||||||0", "a timeout for sending"},
-		{{.send_ms = 90000}, "-w|0|0|||||||||||||||||90000", NULL},
-		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6", "a timeout for sending"},
-		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6", "for connecting"},
+		{{.read_ms = 400}, "-w|0|0|||||||||||||||||400||", NULL},
+		{{.send_ms = 30000}, "-|0|0|||||||||||||||||0||", "a timeout for sending"},
+		{{.send_ms = 90000}, "-w|0|0|||||||||||||||||90000||", NULL},
+		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6||",
+			"a timeout for sending"},
+		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||||||||||||||||6||", "for connecting"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -294,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			long_values_of_cors_are_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_are_changed_by_fields, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_is_asked_has_a_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_haproxy_cannot_time_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""provider-nginx: another server says whether a request may pass; and a pool that stands in for one without endpoints."""
+"""Local proxies: another server says whether a request may pass; and a pool that stands in for one without endpoints."""
 from __future__ import annotations
 
 import contextlib
@@ -10,12 +10,15 @@ from typing import Any, Iterator
 import pytest
 
 from lib.backend import Backend
-from lib.local_proxy import host, pool
-from lib.nginx import Nginx
+from lib.certs import self_signed
+from lib.local_proxy import LocalProxy, certificate, host, pool
 from lib.others import Other
 from lib.provider_link import Object
+from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import H2Client
-from lib.traffic import Flood, Load, request
+from lib.traffic import Flood, Load
+from lib.traffic import request as send
+from lib.traffic_table import claimed_words
 from lib.wait import wait_for
 
 
@@ -47,15 +50,15 @@ def fixture_other() -> Iterator[Other]:
         yield pod
 
 
-@pytest.fixture(name="proxy")
-def fixture_proxy(web: Backend, other: Other) -> Iterator[Nginx]:
-    with Nginx() as proxy:
-        proxy.send(proxy.balancer(https=True))
+@pytest.fixture(name="proxy", params=PROXIES)
+def fixture_proxy(request: pytest.FixtureRequest, web: Backend, other: Other) -> Iterator[LocalProxy]:
+    with proxy_class(request.param)() as proxy:
+        proxy.send(certificate("default", self_signed("a.test")), proxy.balancer(https=True, default_certificate="default"))
         proxy.apply(pool("web", web), pool("auth", other), host("a.test", rule()))
         yield proxy
 
 
-def serve(proxy: Nginx, settings: Object, **more: Any) -> None:
+def serve(proxy: LocalProxy, settings: Object, **more: Any) -> None:
     proxy.apply(policy(external_auth=settings, **more))
 
 
@@ -67,7 +70,7 @@ def seen(answer: Any) -> dict[str, list[str]]:
     return found
 
 
-def test_what_is_asked(proxy: Nginx, other: Other) -> None:
+def test_what_is_asked(proxy: LocalProxy, other: Other) -> None:
     serve(proxy, auth(request_headers=[{"name": "X-Original-Method", "value": [{"value": "method"}]}]))
     answer = proxy.request("a.test", "/x y?a=1".replace(" ", "%20"), method="POST", body=b"secret body", headers={
         "Authorization": "Bearer t", "X-Forwarded-For": "1.2.3.4", "X-Forwarded-Evil": "1", "Upgrade": "h2c", "Connection": "Upgrade, X-Hop", "X-Original-Method": "LIE",
@@ -82,7 +85,7 @@ def test_what_is_asked(proxy: Nginx, other: Other) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_what_the_other_says(proxy: Nginx, web: Backend, other: Other, tls: bool) -> None:
+def test_what_the_other_says(proxy: LocalProxy, web: Backend, other: Other, tls: bool) -> None:
     other.lines = ["WWW-Authenticate: Other realm=x", "Set-Cookie: c=1", "Set-Cookie: d=2"]
     serve(proxy, auth())
     for status, wanted in ((200, 200), (204, 200), (401, 401), (403, 403), (302, 500), (404, 500), (500, 500)):
@@ -98,7 +101,7 @@ def test_what_the_other_says(proxy: Nginx, web: Backend, other: Other, tls: bool
     assert (answer.status, answer.headers["location"], answer.headers["set-cookie"]) == (302, "https://login.test/?rd=%2Fx%3Fy", "c=1, d=2")
 
 
-def test_headers_of_the_answer_are_copied_and_never_the_clients(proxy: Nginx, other: Other) -> None:
+def test_headers_of_the_answer_are_copied_and_never_the_clients(proxy: LocalProxy, other: Other) -> None:
     serve(proxy, auth(copied=["X-User", "X-Group"]))
     other.lines = ["X-User: alice", "x-group: a", "X-Group: b", "X-Else: 1"]
     lies = {"x-user": "root", "X-GROUP": "root", "X_User": "root", "X_Group": "root"}
@@ -114,7 +117,9 @@ def test_headers_of_the_answer_are_copied_and_never_the_clients(proxy: Nginx, ot
     assert not {"x-user", "x-group", "x_user", "x_group"} & set(got) and other.count == count
 
 
-def test_any_one_of_the_three_is_enough(proxy: Nginx, other: Other) -> None:
+def test_any_one_of_the_three_is_enough(proxy: LocalProxy, other: Other) -> None:
+    if "basic-auth" not in claimed_words(proxy.name):
+        pytest.skip(f"{proxy.name} does not claim basic-auth")
     proxy.apply({"kind": "users", "id": "u", "users": [{"name": "a", "hash": "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="}]})
     serve(proxy, auth(), source_access={"allow": ["10.0.0.0/8"]}, basic_auth={"realm": "r", "users": "u"}, satisfy_any=True)
     assert proxy.request("a.test").status == 200
@@ -125,7 +130,7 @@ def test_any_one_of_the_three_is_enough(proxy: Nginx, other: Other) -> None:
     assert proxy.request("a.test").status == 403 and other.count == count
 
 
-def test_another_that_does_not_answer_properly(proxy: Nginx, web: Backend, other: Other) -> None:
+def test_another_that_does_not_answer_properly(proxy: LocalProxy, web: Backend, other: Other) -> None:
     serve(proxy, auth())
     for raw in (b"", b"junk\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + bytes(70000), b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20000 + b"\r\n\r\n",
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"):
@@ -140,14 +145,14 @@ def test_another_that_does_not_answer_properly(proxy: Nginx, web: Backend, other
     assert proxy.request("a.test").status == 500
 
 
-def test_a_slow_one_harms_its_own_requests_only(proxy: Nginx, other: Other) -> None:
+def test_a_slow_one_harms_its_own_requests_only(proxy: LocalProxy, other: Other) -> None:
     proxy.apply(policy(external_auth=auth()), host("a.test", rule("/free", policy_id="q"), rule("/")), policy("q", hsts={"max_age_s": 1}))
     other.is_silent = True
     assert proxy.request("a.test", "/free").status == 200
     assert proxy.request("a.test").status == 500
 
 
-def test_the_pool_of_the_rule_that_takes_the_target(proxy: Nginx, other: Other) -> None:
+def test_the_pool_of_the_rule_that_takes_the_target(proxy: LocalProxy, other: Other) -> None:
     own = auth()
     del own["pool"]
     proxy.apply(policy(external_auth=own), host("a.test", rule("/check", "auth", policy_id="q"), rule("/")), policy("q", hsts={"max_age_s": 1}))
@@ -161,7 +166,7 @@ def test_the_pool_of_the_rule_that_takes_the_target(proxy: Nginx, other: Other) 
     assert proxy.request("a.test", "/web").status == 500
 
 
-def test_answers_are_remembered_by_their_key(proxy: Nginx, other: Other) -> None:
+def test_answers_are_remembered_by_their_key(proxy: LocalProxy, other: Other) -> None:
     other.lines = ["X-User: alice", "Set-Cookie: c=1"]
     serve(proxy, auth(copied=["X-User"], cache_key=[{"value": "header", "text": "authorization"}]))
     for _ in range(5):
@@ -179,7 +184,7 @@ def test_answers_are_remembered_by_their_key(proxy: Nginx, other: Other) -> None
     assert other.count == 4
 
 
-def test_clients_with_http2(proxy: Nginx, other: Other) -> None:
+def test_clients_with_http2(proxy: LocalProxy, other: Other) -> None:
     serve(proxy, auth(copied=["X-User"]))
     other.lines = ["X-User: alice"]
     with H2Client(proxy.address, proxy.https, "a.test") as client:
@@ -190,7 +195,7 @@ def test_clients_with_http2(proxy: Nginx, other: Other) -> None:
         assert client.request("a.test").status == 403
 
 
-def test_changes_under_load_lose_nothing(proxy: Nginx, other: Other) -> None:
+def test_changes_under_load_lose_nothing(proxy: LocalProxy, other: Other) -> None:
     serve(proxy, auth())
     with Load(proxy.address, proxy.http, [("a.test", "/x")]) as load:
         for turn in range(20):
@@ -201,7 +206,7 @@ def test_changes_under_load_lose_nothing(proxy: Nginx, other: Other) -> None:
     assert other.count > 0
 
 
-def test_a_pool_that_stands_in(proxy: Nginx, web: Backend, other: Other) -> None:
+def test_a_pool_that_stands_in(proxy: LocalProxy, web: Backend, other: Other) -> None:
     proxy.apply(pool("web"), policy(fallback_pool="auth", rewrite=[text("/other")],
                                     fallback_headers=[{"name": "X-Service", "value": [{"value": "service"}, text(":"), {"value": "service-port"}]}]))
     answer = proxy.request("a.test", "/x?y")
@@ -220,12 +225,12 @@ class Knockers(Flood):
     def _run(self, number: int) -> None:
         while not self._end.is_set():
             with contextlib.suppress(OSError, http.client.HTTPException):
-                answer = request(*self._where, self._host, "/x")
+                answer = send(*self._where, self._host, "/x")
                 with self._lock:
                     self.answers[answer.status, b""] += 1
 
 
-def test_nobody_gets_in_while_processes_die(proxy: Nginx, web: Backend, other: Other) -> None:
+def test_nobody_gets_in_while_processes_die(proxy: LocalProxy, web: Backend, other: Other) -> None:
     other.status = 403
     serve(proxy, auth(), error_pages={"statuses": [{"status": 502}], "pool": "auth"}, mirrors=[{"pool": "auth"}])
     with Knockers(proxy.address, proxy.http, "a.test", clients=3) as clients:
