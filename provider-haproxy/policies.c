@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/policies.h"
 
-#include "common/must.h"
 #include "provider-haproxy/policies_text.h"
-#include "provider-proxy/checks.h"
+#include "provider-haproxy/policy_lists.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,12 +20,6 @@ static size_t cors_len(const struct cors *cors)
 static bool has_room(const struct cors *cors)
 {
 	return cors_len(cors) <= ANSWER_TEXT_LEN_MAX;
-}
-
-static struct str pool_name(struct arena *arena, struct str id)
-{
-	struct name name = name_of(NAME_POOL, id);
-	return str_is_empty(id) ? STR("") : arena_str(arena, name_str(&name));
 }
 
 static struct str hsts_text(struct arena *arena, const struct hsts *hsts)
@@ -126,8 +119,8 @@ static struct str flags_of(
 		policy->external_auth != NULL && policy->satisfy_any ? "y" : "");
 }
 
-static struct str policy_text(
-	struct arena *arena, const struct policy *policy, const struct cors *cors)
+static struct str policy_text(struct arena *arena, const struct policy *policy,
+	const struct cors *cors, const struct name *lists)
 {
 	struct str flags = flags_of(arena, policy, cors);
 	struct str port = policy->https_port != 0
@@ -140,105 +133,17 @@ static struct str policy_text(
 		arena, policy->request_headers.items, policy->request_headers.count);
 	struct str limits = limits_text(arena, policy->rate_limits);
 	struct str answer = answer_text(arena, policy);
-	struct str fallback = pool_name(arena, policy->fallback_pool);
+	struct str fallback = policies_pool_name(arena, policy->fallback_pool);
 	struct str fallback_changes = policies_changes(
 		arena, policy->fallback_headers.items, policy->fallback_headers.count);
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
-		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s||%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
+		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
 		"|%.*s|%.*s",
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
-		STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits), STR_FMT(answer),
-		timeout, STR_FMT(fallback), STR_FMT(fallback_changes));
-}
-
-/* ---- its lists ---- */
-
-struct list {
-	struct row_draft *draft;
-	const struct name *policy;
-};
-
-static void add(struct list *list, struct str key)
-{
-	row_draft_add(list->draft, ROW_RULE, key, STR("1"));
-}
-
-/* What the addresses of the network begin with. A length that is no multiple of four makes as many rows as there are last digits. */
-static void add_network(struct list *list, const char *word, struct str network)
-{
-	struct arena *arena = list->draft->arena;
-	struct check_cidr cidr;
-	char digits[33];
-	must(check_cidr(network, &cidr));
-	for (unsigned i = 0; i < 16; i++)
-		snprintf(digits + 2 * i, 3, "%02X", cidr.ip.bytes[i]);
-	int whole = (int)cidr.bits / 4;
-	unsigned rest = cidr.bits % 4;
-	struct str key = arena_printf(arena, "%s:%s:%c%.*s", word, list->policy->text,
-		cidr.ip.family == AF_INET ? '4' : '6', whole, digits);
-	if (rest == 0) {
-		add(list, key);
-		return;
-	}
-	unsigned byte = cidr.ip.bytes[whole / 2];
-	unsigned first = whole % 2 == 0 ? byte >> 4 : byte & 15;
-	for (unsigned i = 0; i < 1U << (4 - rest); i++)
-		add(list, arena_printf(arena, "%.*s%X", STR_FMT(key), first + i));
-}
-
-static void add_networks(struct list *list, const char *word, const struct str_list *networks)
-{
-	for (size_t i = 0; i < networks->count; i++)
-		add_network(list, word, networks->items[i]);
-}
-
-static void add_origins(struct list *list, const struct cors *cors)
-{
-	for (size_t i = 0; i < cors->origins.count; i++)
-		add(list, arena_printf(list->draft->arena, "cors:%s:%.*s/", list->policy->text,
-				  STR_FMT(cors->origins.items[i])));
-}
-
-/* ---- who is asked ---- */
-
-static struct str names_text(struct arena *arena, const struct str_list *names)
-{
-	struct str text = STR("");
-	for (size_t i = 0; i < names->count; i++) {
-		struct str one = policies_encode(arena, names->items[i]);
-		text = arena_printf(
-			arena, "%.*s%s%.*s", STR_FMT(text), i != 0 ? "&" : "", STR_FMT(one));
-	}
-	return text;
-}
-
-static struct str cache_text(struct arena *arena, const struct external_auth *auth)
-{
-	struct str text = STR("");
-	for (size_t i = 0; i < auth->cache_times.count; i++)
-		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64, STR_FMT(text),
-			i != 0 ? "&" : "", auth->cache_times.items[i].status,
-			auth->cache_times.items[i].seconds);
-	return text;
-}
-
-static struct str auth_text(struct arena *arena, const struct external_auth *auth)
-{
-	struct str pool = pool_name(arena, auth->pool);
-	struct str method = str_is_empty(auth->method) ? STR("GET") : auth->method;
-	struct str host = policies_pieces(arena, auth->host.items, auth->host.count);
-	struct str target = policies_pieces(arena, auth->target.items, auth->target.count);
-	struct str changes =
-		policies_changes(arena, auth->request_headers.items, auth->request_headers.count);
-	struct str copied = names_text(arena, &auth->copied);
-	struct str sign_in = policies_pieces(arena, auth->sign_in.items, auth->sign_in.count);
-	struct str key = policies_pieces(arena, auth->cache_key.items, auth->cache_key.count);
-	struct str times = cache_text(arena, auth);
-	return arena_printf(arena, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%s|%.*s|%.*s", STR_FMT(pool),
-		STR_FMT(method), STR_FMT(host), STR_FMT(target), STR_FMT(changes), STR_FMT(copied),
-		STR_FMT(sign_in), auth->cookies_always ? "a" : "", STR_FMT(key), STR_FMT(times));
+		lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits),
+		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes));
 }
 
 /* ---- policies ---- */
@@ -306,8 +211,6 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	struct row_draft *draft, struct str *ret_problem)
 {
 	struct arena *arena = draft->arena;
-	struct list list = {draft, name};
-	const struct source_access *access = policy->source_access;
 	const struct cors *cors =
 		policy->cors != NULL && has_room(policy->cors) ? policy->cors : NULL;
 	const char *missing = missing_guard(policy);
@@ -315,10 +218,9 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 		return false;
 	}
-	struct str text = policy_text(arena, policy, cors);
-	struct str auth =
-		policy->external_auth != NULL ? auth_text(arena, policy->external_auth) : STR_NONE;
-	if (text.len > POLICIES_TEXT_LEN_MAX || auth.len > POLICIES_TEXT_LEN_MAX) {
+	struct policy_lists lists = policy_lists_of(arena, name, policy, cors);
+	struct str text = policy_text(arena, policy, cors, &lists.name);
+	if (text.len > POLICIES_TEXT_LEN_MAX || lists.auth.len > POLICIES_TEXT_LEN_MAX) {
 		*ret_problem = STR("they are too long for HAProxy");
 		return false;
 	}
@@ -327,17 +229,8 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 	if (cors != policy->cors)
 		*ret_problem = STR("the values of CORS are too long for HAProxy, and are left out");
-	if (auth.p != NULL)
-		row_draft_add(draft, ROW_RULE, arena_printf(arena, "auth:%s", name->text), auth);
+	policy_lists_add(&lists, draft);
 	row_draft_add(draft, ROW_RULE, name_str(name), text);
-	if (cors != NULL)
-		add_origins(&list, cors);
-	if (policy->rate_limits != NULL)
-		add_networks(&list, "exempt", &policy->rate_limits->exempt);
-	if (access != NULL) {
-		add_networks(&list, "deny", &access->deny);
-		add_networks(&list, "allow", &access->allow);
-	}
 	return true;
 }
 
@@ -475,8 +368,23 @@ static const char *write_route(void *ctx, const struct route *route, struct row_
 
 bool policies_stays(enum row_table table, struct str key)
 {
-	return table == ROW_RULE &&
-	       (name_is_one(NAME_ROUTE, key) || str_starts_with(key, STR("draw:")));
+	/* Names of routes, and keys of lists, which have a word and a colon. */
+	return table == ROW_RULE && !name_is_one(NAME_POLICY, key);
+}
+
+struct str policies_lists_of(struct arena *arena, struct str key, struct str value)
+{
+	enum { LISTS_FIELD = 6 };
+	if (!name_is_one(NAME_POLICY, key))
+		return STR_NONE;
+	for (int field = 1; field < LISTS_FIELD; field++) {
+		const char *bar = str_find(value, '|');
+		if (bar == NULL)
+			return STR_NONE;
+		value = str_skip(value, (size_t)(bar - value.p) + 1);
+	}
+	value.len = value.len < NAME_LEN ? value.len : NAME_LEN;
+	return name_is_one(NAME_LISTS, value) ? policy_lists_key(arena, value) : STR_NONE;
 }
 
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)

@@ -5,13 +5,14 @@
  *
  *   key                            value
  *   <route>                        what its requests are led to, see below
- *   <policy>                       FLAGS|body|redirect's status|:port|hsts||methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status|locations|
+ *   <policy>                       FLAGS|body|redirect's status|:port|hsts|lists|methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status|locations|
  *                                domains|paths|changes of the answer|timeout in ms|fallback pool|changes for that
- *   cors:<policy>:<origin>/        1, for each allowed origin
- *   deny:<policy>:<4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
- *   allow:<policy>:<4 or 6><digits> 1, likewise for those that are let in
- *   exempt:<policy>:...            1, likewise for those that are not counted
- *   auth:<policy>                  who is asked: pool|method|host|target|changes|copied|sign-in|always|cache key|cache times
+ *   cors:<lists>: <origin>/        1, for each allowed origin
+ *   deny:<lists>: <4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
+ *   allow:<lists>: <4 or 6><digits> 1, likewise for those that are let in
+ *   exempt:<lists>: ...            1, likewise for those that are not counted
+ *   auth:<lists>                   who is asked: pool|method|host|target|changes|copied|sign-in|always|cache key|cache times
+ *   lists:<lists>                  1, when all of the others are there
  *   draw:<route>:<number>:<digits> a pool, for the numbers below SUM that begin so, as 16 hexadecimal digits
  *
  * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
@@ -36,7 +37,9 @@
 
 extern const struct route_writer policies_writer;
 
-/* Rows of routes, of which a request may have heard just now: they are found by what other rows say. */
+/* Rows of routes and lists, of which a request may have heard just now: they are found by what other rows say. */
 bool policies_stays(enum row_table table, struct str key);
+/* Of a policy's row the key of the row that is there when all of its lists are; STR_NONE for any other. */
+struct str policies_lists_of(struct arena *arena, struct str key, struct str value);
 /* For each name of a pool in a route's row: whether it holds for any. */
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx);

@@ -2,6 +2,7 @@
 #include "provider-haproxy/policies_text.h"
 
 #include "common/buf.h"
+#include "provider-proxy/names.h"
 
 #include <string.h>
 
@@ -118,6 +119,12 @@ struct str policies_encode(struct arena *arena, struct str text)
 		out[len++] = digits[byte & 15];
 	}
 	return (struct str){out, len};
+}
+
+struct str policies_pool_name(struct arena *arena, struct str id)
+{
+	struct name name = name_of(NAME_POOL, id);
+	return str_is_empty(id) ? STR("") : arena_str(arena, name_str(&name));
 }
 
 /* Lists have at most as many items as the protocol allows, and what is too long is not used. */

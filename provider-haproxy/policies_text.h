@@ -12,6 +12,8 @@ enum {
 
 /* Percent-encoded, so that it ends no field, word or line, and none of the lists below. */
 struct str policies_encode(struct arena *arena, struct str text);
+/* Empty for an empty id. */
+struct str policies_pool_name(struct arena *arena, struct str id);
 struct str policies_pieces(struct arena *arena, const struct piece *pieces, size_t count);
 struct str policies_conditions(
 	struct arena *arena, const struct condition *conditions, size_t count);

@@ -315,8 +315,11 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 		/* Until its file is written, a start from the files would lead to the endpoints of the pool that had it. */
 		return slot == NULL || !is_live(engine, slot) || slot->is_left;
 	}
-	if (row_table(row) == ROW_RULE)
-		return policies_any_pool(value, is_missing_pool, engine);
+	if (row_table(row) == ROW_RULE) {
+		struct str lists = policies_lists_of(&engine->arena, row_key(row), value);
+		return lists.p != NULL ? is_missing(engine, ROW_RULE, lists)
+				       : policies_any_pool(value, is_missing_pool, engine);
+	}
 	if (name_is_one(NAME_POOL, value))
 		return is_missing(engine, ROW_POOL, value);
 	if (name_is_one(NAME_ROUTE, value))

@@ -20,6 +20,7 @@ enum {
 	NAME_ROUTE = 'r',
 	NAME_POLICY = 'y',
 	NAME_USERS = 'u',
+	NAME_LISTS = 'k',
 	NAME_POOL = 'p',
 	NAME_CERTIFICATE = 'c',
 	/* made from contents, see trust.h */
