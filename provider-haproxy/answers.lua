@@ -108,7 +108,7 @@ local function add_cookies(txn)
 end
 
 local function change_answer(txn)
-	if not txn:get_var("txn.own") then
+	if not txn:get_var("txn.made") then
 		change_names(txn.http, split(txn:get_var("txn.g") or "", "|"))
 	end
 	add_cookies(txn)
@@ -123,7 +123,7 @@ end
 -- ---- answers of rules ----
 
 local function send(applet, status, text)
-	applet:set_var("txn.own", "yes")
+	applet:set_var("txn.made", "yes")
 	applet:set_status(status)
 	if status ~= 204 and status ~= 205 and status ~= 304 then
 		applet:add_header("content-type", "text/plain")
@@ -145,7 +145,7 @@ local function refuse(applet)
 end
 
 local function redirect(applet)
-	applet:set_var("txn.own", "yes")
+	applet:set_var("txn.made", "yes")
 	applet:set_status(tonumber(applet:get_var("txn.c")))
 	applet:add_header("location", applet:get_var("txn.l"))
 	applet:add_header("content-length", "0")

@@ -338,7 +338,7 @@ local function deny(applet)
 	local status = applet:get_var("txn.refused") or "500"
 	local challenges = applet:get_var("txn.challenges") or ""
 	local text = refusals[status]
-	applet:set_var("txn.own", "yes")
+	applet:set_var("txn.made", "yes")
 	applet:set_status(tonumber(status))
 	for _, value in ipairs(challenges ~= "" and split(challenges, "&") or {}) do
 		applet:add_header("www-authenticate", decode(value))
