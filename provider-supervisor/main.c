@@ -19,6 +19,7 @@
 #include "common/files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "provider-supervisor/access_log.h"
 #include "provider-supervisor/config.h"
 #include "provider-supervisor/control.h"
 #include "provider-supervisor/log_events.h"
@@ -43,6 +44,7 @@ static struct supervisor {
 	struct master *master;
 	struct control *control;
 	struct output *output;
+	struct access_log *access_log;
 	struct take_over *take_over;
 	struct command *check;
 	struct client *asker; /* who asked for the check; NULL: gone */
@@ -350,6 +352,10 @@ static void start_master(void)
 		xasprintf("%s/%s", supervisor.folders.proxy_dir, supervisor.kind->log_file);
 	supervisor.output = output_new(loop, log_file, config.show_output, on_words, NULL);
 	free(log_file);
+	log_file =
+		xasprintf("%s/%s", supervisor.folders.proxy_dir, supervisor.kind->access_log_file);
+	supervisor.access_log = access_log_new(loop, log_file, config.access_log_to);
+	free(log_file);
 	supervisor.master = master_new(&master_config);
 	ev_timer_init(&supervisor.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &supervisor.look);
@@ -399,6 +405,7 @@ static void stop(void)
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);
+	access_log_free(supervisor.access_log);
 	take_over_free(supervisor.take_over);
 }
 
