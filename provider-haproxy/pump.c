@@ -307,7 +307,7 @@ static bool is_missing_pool(void *ctx, struct str name)
 /* A row must wait while its target does not exist. */
 static bool has_to_wait(struct engine *engine, const struct row *row)
 {
-	struct str value = row_wanted(row);
+	struct str value = routes_target(row_wanted(row));
 	if (value.p == NULL || str_eq_c(value, PROBE_TARGET))
 		return false;
 	if (row_table(row) == ROW_POOL) {
@@ -316,7 +316,7 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 		return slot == NULL || !is_live(engine, slot) || slot->is_left;
 	}
 	if (row_table(row) == ROW_RULE)
-		return policies_any_pool(value, is_missing_pool, engine);
+		return policies_any_pool(row_wanted(row), is_missing_pool, engine);
 	if (name_is_one(NAME_POOL, value))
 		return is_missing(engine, ROW_POOL, value);
 	if (name_is_one(NAME_ROUTE, value))
