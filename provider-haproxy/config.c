@@ -68,3 +68,11 @@ char *config_check(const struct config *config)
 		return xstrdup("--cookie-key must have 1 to 256 bytes");
 	return access_log_problem(config->local.access_log_to);
 }
+
+const char *config_access_log_server(const struct config *config)
+{
+	static char *server;
+	if (server == NULL)
+		server = access_log_server(config->local.access_log, config->local.access_log_to);
+	return server;
+}

@@ -8,7 +8,7 @@
 /* The order of the choices of --access-log. */
 enum access_log_form { ACCESS_LOG_OFF, ACCESS_LOG_TEXT, ACCESS_LOG_JSON };
 
-/* In the proxy's folder: where the lines of nginx are on their way. HAProxy's standard output is such a file. */
+/* In the proxy's folder: where the lines of nginx are on their way. HAProxy sends its own to a socket. */
 #define ACCESS_LOG_NGINX_FILE "nginx-access.log"
 
 /* NULL, or what is wrong with --access-log-to (allocated). */

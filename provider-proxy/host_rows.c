@@ -85,8 +85,9 @@ static const struct path_rule *rule_of(const struct making *making, const struct
 
 static struct str owner_of(const struct making *making, const struct path_rule *rule)
 {
-	bool is_named = making->job->names_owners && check_owner(rule->ingress);
-	return is_named ? rule->ingress : STR_NONE;
+	if (!making->job->names_owners)
+		return STR_NONE;
+	return check_owner(rule->ingress) ? rule->ingress : STR("");
 }
 
 static void close_rule(struct making *making, size_t index, const char *problem)

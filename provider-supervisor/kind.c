@@ -18,6 +18,7 @@ static const struct kind kinds[] = {
 		.pid_file = "proxy.pid",
 		.log_file = "proxy.log",
 		.access_log_file = "proxy-access.log",
+		.access_log_socket = "access.sock",
 		.drain_signal = SIGUSR1,
 		.ends_orphans = true,
 		.fetches_listeners = true,

@@ -21,9 +21,9 @@ struct launch {
 	struct offer *offer; /* to the most recently started HAProxy */
 };
 
-static int open_log(const struct launch *launch, const char *name)
+static int open_log(const struct launch *launch)
 {
-	char *path = xasprintf("%s/%s", launch->folders.proxy_dir, name);
+	char *path = xasprintf("%s/%s", launch->folders.proxy_dir, launch->kind->log_file);
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	free(path);
 	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -54,8 +54,8 @@ static char *offer_listeners(struct launch *launch, struct listeners *listeners)
 	return NULL;
 }
 
-_Noreturn static void exec_proxy(char *const *argv, int access_log, int log,
-	const struct listeners *listeners, bool is_nginx)
+_Noreturn static void exec_proxy(
+	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
 {
 	/* A reload may be asked for as soon as nginx has been started, and before it has a handler SIGHUP would end it. It unblocks the
 	 * signal when it has one (sigsuspend(2) in its master, and its workers block none), and reloads then. */
@@ -68,15 +68,14 @@ _Noreturn static void exec_proxy(char *const *argv, int access_log, int log,
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
 	sandbox_forbid_descriptors();
-	program_become_with(argv, access_log, log, listeners->fds, listeners->count, &held);
+	program_become_with(argv, log, log, listeners->fds, listeners->count, &held);
 }
 
 pid_t launch_run(struct launch *launch, struct listeners *listeners)
 {
 	struct kind_command command;
 	const bool is_fetching = launch->kind->fetches_listeners;
-	int log = open_log(launch, launch->kind->log_file);
-	int access_log = open_log(launch, launch->kind->access_log_file);
+	int log = open_log(launch);
 	kind_remove_sockets(launch->kind, launch->folders.proxy_dir);
 	remove_former_sockets(launch);
 	offer_free(launch->offer);
@@ -86,14 +85,12 @@ pid_t launch_run(struct launch *launch, struct listeners *listeners)
 	kind_start_command(launch->kind, &launch->folders, offered, &command);
 	pid_t pid = fork();
 	if (pid == 0)
-		exec_proxy(command.argv, access_log, log, listeners, !is_fetching);
+		exec_proxy(command.argv, log, listeners, !is_fetching);
 	kind_command_fini(&command);
 	free(offered);
 	listeners_fini(listeners);
 	if (log >= 0)
 		close(log);
-	if (access_log >= 0)
-		close(access_log);
 	return pid;
 }
 

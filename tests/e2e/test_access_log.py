@@ -20,15 +20,14 @@ from lib.backend import Backend
 from lib.certs import self_signed
 from lib.local_proxy import LocalProxy, certificate, host, pool, rule_of
 from lib.provider_link import Object
-from lib.proxies import proxy_class
+from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import dial
 from lib.wait import wait_for
 
-PROXIES = ["nginx"]
 FIELDS = ["time", "client", "method", "host", "path", "protocol", "status", "bytes", "received", "duration_ms", "connect_ms", "first_byte_ms", "request_id",
           "tls", "namespace", "ingress", "service", "endpoint", "reason", "referer", "user_agent"]
 TEXT = re.compile(r'^(?P<client>\S+) - - \[[^]]+\] "(?P<method>\S+) (?P<path>\S+) (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) '
-                  r'"(?P<referer>[^"]*)" "(?P<user_agent>[^"]*)"(?P<more>( [a-z_]+=("[^"]*"|\S+))+)$')
+                  r'"(?P<referer>(?:[^"\\]|\\.)*)" "(?P<user_agent>(?:[^"\\]|\\.)*)"(?P<more>( [a-z_]+=("[^"]*"|\S+))+)$')
 PATIENCE = 30.0
 SECRETS = ["s3cret", base64.b64encode(b"carol:s3cret").decode()]
 
@@ -148,7 +147,9 @@ def test_why_the_proxy_has_answered_itself(world, reason):
     method, path, how, status = REFUSED[reason]
     assert world.proxy.request("b.test", f"{path}?why", method=method, **how).status == status
     entry = world.entry(path=f"{path}?why")
-    assert some(entry, "status", "reason", "endpoint", "connect_ms", "first_byte_ms") == (status, reason, "", -1, -1)
+    assert some(entry, "status", "reason", "endpoint") == (status, reason, "")
+    if reason != "answer":  # which HAProxy's Lua makes as a backend would
+        assert some(entry, "connect_ms", "first_byte_ms") == (-1, -1)
     assert some(entry, "namespace", "ingress") == (("", "") if reason == "no-route" else ("shop", "front"))
 
 
@@ -176,7 +177,9 @@ NASTY_HEADER = NASTY + b"\t a\\nb \\u0022 %[src] $remote_addr %22 #{0A}"
 def test_no_text_of_a_client_breaks_a_line(world, where):
     mark = f"nasty-{where}".encode()
     target = b"/" + mark + (NASTY if where == "path" else b"?" + NASTY if where == "query" else b"")
-    target = target.replace(b"#", b"").replace(b"\\u", b"").replace(b"%", b"%25" if where == "path" else b"%")
+    target = target.replace(b"#", b"").replace(b"%", b"%25")
+    if world.proxy.name == "haproxy":  # which refuses other bytes
+        target = bytes(byte for byte in target if byte < 128)
     lines = b"".join(name + b": " + NASTY_HEADER + b"\r\n" for name in (b"User-Agent", b"Referer") if name.decode().lower() == where)
     world.send(b"GET " + target + b" HTTP/1.1\r\nHost: a.test\r\n" + lines + b"Connection: close\r\n\r\n")
     found = wait_for(lambda: [line for line in world.lines() if mark.decode() in line], "its line", PATIENCE)
@@ -184,8 +187,7 @@ def test_no_text_of_a_client_breaks_a_line(world, where):
     entry = json.loads(found[0])
     assert list(entry) == FIELDS
     said = {"path": target, "query": target, "user-agent": NASTY_HEADER, "referer": NASTY_HEADER}[where].decode("latin-1")
-    if entry["status"] == 200:
-        assert entry[where.replace("-", "_").replace("query", "path")] == said
+    assert entry[where.replace("-", "_").replace("query", "path")] == said
 
 
 def test_long_texts_are_cut(world):
@@ -194,10 +196,10 @@ def test_long_texts_are_cut(world):
     assert some(entry, "user_agent", "referer") == ("\xff" * 1024, '"' * 1024)
     world.send(b"GET /long-path?" + b'"' * 12000 + b" HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
     entry = wait_for(lambda: [one for one in world.entries() if one["path"].startswith("/long-path")], "its line", PATIENCE)[0]
-    assert len(entry["path"]) == 8192
+    assert len(entry["path"]) == 2048
 
 
-@pytest.mark.parametrize("raw", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a.test\r\n\x00x: y\r\n\r\n", b"GET " + b"/x" * 40000 + b" HTTP/1.1\r\nHost: a.test\r\n\r\n",
+@pytest.mark.parametrize("raw", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a.test\r\n\x00x: y\r\n\r\n", b"GET " + b"/x" * 40000 + b" HTTP/1.1\r\nHost: a.test\r\n\r\n",
                                  b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 200, b'GET "\n" HTTP/1.1\r\nHost: "a"\r\n\r\n'],
                          ids=["garbage", "no-host", "nul", "64-kb", "tls-on-plain", "quotes"])
 def test_what_is_no_request_leaves_whole_lines(world, raw):

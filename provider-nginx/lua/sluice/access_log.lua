@@ -10,7 +10,7 @@ local find, gsub, sub, byte, format, match = string.find, string.gsub, string.su
 local floor, concat = math.floor, table.concat
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 
-local HOST_MAX, TARGET_MAX, TEXT_MAX = 255, 8192, 1024 -- bytes of what clients say
+local HOST_MAX, TARGET_MAX, TEXT_MAX = 255, 2048, 1024 -- bytes of what clients say
 local DASH = 45
 
 -- Of requests that have not ended, by their addresses: to whom they were led and why they were refused.
@@ -53,15 +53,12 @@ end
 
 -- ---- lines ----
 
-local function escape_with(digits)
-	return function(c)
-		return (c == '"' or c == "\\") and "\\" .. c or format(digits, byte(c))
-	end
+local function escape(c)
+	return (c == '"' or c == "\\") and "\\" .. c or format("\\u%04x", byte(c))
 end
 
-local in_json, in_text = escape_with("\\u%04x"), function(c) return format("\\x%02X", byte(c)) end
-
-local function quote(text, max, escape)
+-- As JSON has texts, without the quotes; bytes beyond ASCII as characters of Latin-1.
+local function quote(text, max)
 	if not text then
 		return ""
 	end
@@ -121,14 +118,14 @@ end
 local function json_line(facts, var)
 	return concat({
 		'{"time":"', time_text(), '","client":"', var.remote_addr,
-		'","method":"', quote(var.request_method, TEXT_MAX, in_json), '","host":"', quote(var.http_host, HOST_MAX, in_json),
-		'","path":"', quote(var.request_uri, TARGET_MAX, in_json), '","protocol":"', quote(var.server_protocol, TEXT_MAX, in_json),
+		'","method":"', quote(var.request_method, TEXT_MAX), '","host":"', quote(var.http_host, HOST_MAX),
+		'","path":"', quote(var.request_uri, TARGET_MAX), '","protocol":"', quote(var.server_protocol, TEXT_MAX),
 		'","status":', facts.status, ',"bytes":', var.bytes_sent, ',"received":', var.request_length,
 		',"duration_ms":', facts.duration, ',"connect_ms":', facts.connect, ',"first_byte_ms":', facts.first_byte,
 		',"request_id":"', var.request_id, '","tls":"', var.ssl_protocol or "",
 		'","namespace":"', facts.namespace, '","ingress":"', facts.ingress, '","service":"', facts.service,
 		'","endpoint":"', facts.endpoint, '","reason":"', facts.reason,
-		'","referer":"', quote(var.http_referer, TEXT_MAX, in_json), '","user_agent":"', quote(var.http_user_agent, TEXT_MAX, in_json), '"}',
+		'","referer":"', quote(var.http_referer, TEXT_MAX), '","user_agent":"', quote(var.http_user_agent, TEXT_MAX), '"}',
 	})
 end
 
@@ -138,10 +135,10 @@ end
 
 local function text_line(facts, var)
 	return concat({
-		var.remote_addr, " - - [", var.time_local, '] "', quote(var.request_method, TEXT_MAX, in_text), " ", quote(var.request_uri, TARGET_MAX, in_text), " ",
-		quote(var.server_protocol, TEXT_MAX, in_text), '" ', facts.status, " ", var.bytes_sent,
-		' "', or_dash(quote(var.http_referer, TEXT_MAX, in_text)), '" "', or_dash(quote(var.http_user_agent, TEXT_MAX, in_text)),
-		'" host="', quote(var.http_host, HOST_MAX, in_text), '" received=', var.request_length,
+		var.remote_addr, " - - [", var.time_local, '] "', quote(var.request_method, TEXT_MAX), " ", quote(var.request_uri, TARGET_MAX), " ",
+		quote(var.server_protocol, TEXT_MAX), '" ', facts.status, " ", var.bytes_sent,
+		' "', or_dash(quote(var.http_referer, TEXT_MAX)), '" "', or_dash(quote(var.http_user_agent, TEXT_MAX)),
+		'" host="', quote(var.http_host, HOST_MAX), '" received=', var.request_length,
 		" duration_ms=", facts.duration, " connect_ms=", facts.connect, " first_byte_ms=", facts.first_byte,
 		" request_id=", var.request_id, " tls=", or_dash(var.ssl_protocol or ""),
 		" namespace=", or_dash(facts.namespace), " ingress=", or_dash(facts.ingress), " service=", or_dash(facts.service),
