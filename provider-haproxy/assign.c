@@ -3,9 +3,12 @@
 
 #include "provider-proxy/backend_checks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char topic[] = "pool";
+
+enum { SERVICE_KEY_LEN_MAX = 32 };
 
 /* Takes a slot of the pool's class; if there is none, new ones are made, which can be used after a reload. */
 static struct slot *take(const struct assign *assign, struct slot_class *sort,
@@ -76,6 +79,30 @@ static struct slot_class *plain_class(const struct assign *assign, const struct 
 	return sort;
 }
 
+static void service_key(char out[SERVICE_KEY_LEN_MAX], const struct slot *slot)
+{
+	snprintf(out, SERVICE_KEY_LEN_MAX, "service:%s", slot->name);
+}
+
+static void name_service(
+	const struct assign *assign, const struct slot *slot, const struct pool *value)
+{
+	char key[SERVICE_KEY_LEN_MAX];
+	service_key(key, slot);
+	bool is_named = check_host(value->service.name);
+	rows_want(assign->rows, ROW_WHOLE, str_from(key),
+		is_named ? arena_printf(assign->arena, "%.*s:%u", STR_FMT(value->service.name),
+				   (unsigned)(check_port(value->port) ? value->port : 0))
+			 : STR_NONE);
+}
+
+void assign_forget_service(struct rows *rows, const struct slot *slot)
+{
+	char key[SERVICE_KEY_LEN_MAX];
+	service_key(key, slot);
+	rows_want(rows, ROW_WHOLE, str_from(key), STR_NONE);
+}
+
 struct slot *assign_pool(const struct assign *assign, struct object *object, struct slot **ret_left)
 {
 	struct pool value;
@@ -112,6 +139,8 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	const char *unspoken = set_servers(assign, slot, &value);
 	tell_refused(assign, &value, unspoken != NULL ? unspoken : refused);
 	rows_want(assign->rows, ROW_POOL, name_str(&pool), (struct str){slot->name, SLOT_NAME_LEN});
+	if (assign->names_services)
+		name_service(assign, slot, &value);
 	return slot;
 }
 

@@ -23,7 +23,8 @@ struct assign {
 	struct externals *externals; /* NULL: names are not resolved */
 	struct class_paths paths;
 	const char *cookie_key;
-	size_t slots_min; /* how many pools there are slots for at first */
+	bool names_services; /* rows `service:<slot>` say whose a slot is: for the access log */
+	size_t slots_min;    /* how many pools there are slots for at first */
 };
 
 /* The pool was added or changed: gives it a slot of its class, making slots when none is free, and sets the wanted servers. NULL: there are too
@@ -32,5 +33,7 @@ struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
 /* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may be looking it up at this moment. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
+/* Nobody asks the slot any more. */
+void assign_forget_service(struct rows *rows, const struct slot *slot);
 /* Keeps free slots ready for new pools. */
 void assign_provide(const struct assign *assign);

@@ -66,5 +66,13 @@ char *config_check(const struct config *config)
 			config->socket);
 	if (config->cookie_key[0] == 0 || strlen(config->cookie_key) > 256)
 		return xstrdup("--cookie-key must have 1 to 256 bytes");
-	return NULL;
+	return access_log_problem(config->local.access_log_to);
+}
+
+const char *config_access_log_server(const struct config *config)
+{
+	static char *server;
+	if (server == NULL)
+		server = access_log_server(config->local.access_log, config->local.access_log_to);
+	return server;
 }

@@ -22,6 +22,9 @@ struct config {
 	double reload_interval;
 };
 
+/* The syslog server of the access log; NULL: none. Kept as long as the program runs. */
+const char *config_access_log_server(const struct config *config);
+
 extern const struct option_table config_table;
 
 /* Checks what the table of options cannot: NULL, or what is wrong (allocated). */

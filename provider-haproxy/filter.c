@@ -63,6 +63,7 @@ static void take_commit(struct renderer *renderer)
 		.paths = {.state_dir = common->options->state_dir,
 			.system_ca = renderer->config->trusted_certificates},
 		.cookie_key = renderer->config->cookie_key,
+		.names_services = renderer->config->local.access_log != ACCESS_LOG_OFF,
 		.slots_min = (size_t)renderer->config->slots,
 	};
 	for (size_t i = 0; i < commit->change_count; i++) {
@@ -106,6 +107,8 @@ static void show_main(struct renderer *renderer)
 		.groups_layout = slots_layout(&renderer->slots),
 		.has_default = certs_has_default(&renderer->certs),
 		.hard_stop_after_s = (unsigned)renderer->config->hard_stop_after,
+		.access_log = (enum access_log_form)renderer->config->local.access_log,
+		.access_log_server = config_access_log_server(renderer->config),
 	};
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);

@@ -186,6 +186,9 @@ void lifecycle_start(struct engine *engine)
 		.state_dir = engine->config->local.state_dir,
 		.proxy_dir = local_proxy_dir(&engine->config->local),
 		.take_over = engine->config->local.take_over,
+		.access_log_to = engine->config->local.access_log != ACCESS_LOG_OFF
+					 ? engine->config->local.access_log_to
+					 : NULL,
 		.local = engine->local,
 		.ops = &ops,
 		.ctx = engine,

@@ -310,9 +310,12 @@ static struct str rule_text(struct row_draft *draft, const struct route *route, 
 		letter = 'a';
 		text = arena_printf(arena, "%" PRIu64 "|%.*s", rule->answer->status, STR_FMT(body));
 	}
+	/* Absent when nobody asks for it. */
+	const char *bar = item->owner.p != NULL ? "|" : "";
 	if (text.p == NULL)
-		return arena_printf(arena, "%s|x", policy);
-	return arena_printf(arena, "%s|%c|%.*s|%.*s", policy, letter, STR_FMT(skip), STR_FMT(text));
+		return arena_printf(arena, "%s|x%s%.*s", policy, bar, STR_FMT(item->owner));
+	return arena_printf(arena, "%s|%c|%.*s|%.*s%s%.*s", policy, letter, STR_FMT(skip),
+		STR_FMT(text), bar, STR_FMT(item->owner));
 }
 
 /* Whether it may not match, although its path was found. */

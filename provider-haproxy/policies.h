@@ -26,6 +26,8 @@
  *   none|d                                        the default pool, as if there were no rule
  *   none|c|CONDITIONS|ROUTE|CONDITIONS|ROUTE...   the first whose conditions hold; ROUTE is one of the above, percent-encoded; at last none|d
  *
+ * Where owners are asked for, a bar and the Ingress follow at the end of each but the last two (route_writer.h).
+ *
  * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
  * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, x another server is asked, f there is a pool that stands in, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
  * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces. Texts and what takes their place stand

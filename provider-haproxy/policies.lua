@@ -139,12 +139,12 @@ local function find(txn)
 			return decode(fields[i + 1])
 		end
 	end
-	return "none|d"
+	return "none|d|"
 end
 
 local function choose(txn)
 	local is_good, found = pcall(find, txn)
-	txn:set_var("txn.r", is_good and found or "none|e")
+	txn:set_var("txn.r", is_good and found or "none|e|")
 end
 
 -- ---- decoded paths ----

@@ -41,6 +41,7 @@ static struct assign assign_of(struct engine *engine)
 		.paths = {.state_dir = engine->config->local.state_dir,
 			.system_ca = engine->config->trusted_certificates},
 		.cookie_key = engine->config->cookie_key,
+		.names_services = engine->config->local.access_log != ACCESS_LOG_OFF,
 		.slots_min = (size_t)engine->config->slots,
 	};
 }
@@ -141,6 +142,7 @@ void pools_finish_leaving(struct engine *engine)
 		struct leaving *leaving = &pools->leaving[i];
 		if (may_be_emptied(engine, leaving, has_dirty_rows)) {
 			struct trust old = leaving->slot->trust;
+			assign_forget_service(local_rows(engine->local), leaving->slot);
 			slots_leave(&engine->slots, leaving->slot);
 			slots_set_words(leaving->slot, NULL, NULL);
 			trust_files_drop(&engine->trust, &old);

@@ -15,6 +15,7 @@
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/pump_send.h"
+#include "provider-haproxy/pump_wait.h"
 #include "provider-haproxy/quote.h"
 #include "common/files.h"
 
@@ -51,12 +52,6 @@ static bool has_room(const struct engine *engine)
 }
 
 /* ---- servers ---- */
-
-static bool is_live(const struct engine *engine, const struct slot *slot)
-{
-	return slot->group->number < connection_group_count(engine->connection) &&
-	       !slot->group->is_unverified;
-}
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)
 {
@@ -209,7 +204,7 @@ static void pump_slots(struct engine *engine)
 	TAILQ_FOREACH_SAFE (slot, &engine->slots.dirty, dirty, next) {
 		if (!has_room(engine))
 			return;
-		if (is_live(engine, slot))
+		if (pump_is_live(engine, slot))
 			pump_slot(engine, slot);
 	}
 }
@@ -292,55 +287,14 @@ static void on_server_refused(struct engine *engine, const char *command)
 
 /* ---- rows ---- */
 
-/* It is wanted, and HAProxy does not have it. */
-static bool is_missing(struct engine *engine, enum row_table table, struct str key)
-{
-	const struct row *row = rows_find(local_rows(engine->local), table, key);
-	return row != NULL && row_wanted(row).p != NULL && row_has(row).p == NULL;
-}
-
-static bool is_missing_pool(void *ctx, struct str name)
-{
-	return is_missing(ctx, ROW_POOL, name);
-}
-
-/* A row must wait while its target does not exist. */
-static bool has_to_wait(struct engine *engine, const struct row *row)
-{
-	struct str value = row_wanted(row);
-	if (value.p == NULL || str_eq_c(value, PROBE_TARGET))
-		return false;
-	if (row_table(row) == ROW_POOL) {
-		const struct slot *slot = slots_by_name(&engine->slots, value);
-		/* Until its file is written, a start from the files would lead to the endpoints of the pool that had it. */
-		return slot == NULL || !is_live(engine, slot) || slot->is_left;
-	}
-	if (row_table(row) == ROW_RULE) {
-		struct str lists = policies_lists_of(&engine->arena, row_key(row), value);
-		return lists.p != NULL ? is_missing(engine, ROW_RULE, lists)
-				       : policies_any_pool(value, is_missing_pool, engine);
-	}
-	if (name_is_one(NAME_POOL, value))
-		return is_missing(engine, ROW_POOL, value);
-	if (name_is_one(NAME_ROUTE, value))
-		return is_missing(engine, ROW_RULE, value);
-	/* See routes.h. */
-	bool is_decoded = name_is_one(NAME_DECODED_HOST, value);
-	struct str rest = str_skip(value, 1);
-	return (is_decoded || name_is_one(NAME_HOST, value)) &&
-	       is_missing(engine, ROW_PREFIX,
-		       arena_printf(&engine->arena, "%c%.*s/",
-			       is_decoded ? NAME_DECODED_PATHS : NAME_HOST, STR_FMT(rest)));
-}
-
 static void send_row(struct engine *engine, struct row *row)
 {
 	bool is_there = row_has(row).p != NULL;
 	bool is_wanted = row_wanted(row).p != NULL;
-	struct buf line;
 	/* The file alone said something else. */
 	if (is_there == is_wanted && (!is_there || str_eq(row_has(row), row_wanted(row))))
 		return;
+	struct buf line;
 	buf_init(&line, CLI_LINE_LEN_MAX);
 	const char *verb = !is_wanted ? "del" : is_there ? "set" : "add";
 	int err = buf_printf(&line, "%s map %s/%s ", verb, engine->config->local.state_dir,
@@ -374,7 +328,7 @@ static bool pump_rows(struct engine *engine, enum row_table table, enum which wh
 		bool is_leaving = row_wanted(row).p == NULL;
 		bool is_kept = is_leaving && binds_keep_routes(engine->binds);
 		bool is_later = is_leaving && which == WHICH_WANTED;
-		if (is_kept || is_later || has_to_wait(engine, row)) {
+		if (is_kept || is_later || pump_has_to_wait(engine, row)) {
 			is_done = is_done && is_later && !is_kept;
 			rows_defer(rows, row);
 			continue;

@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "provider-haproxy/slots.h"
+#include "provider-proxy/access_log.h"
 #include "provider-proxy/ports.h"
 
 enum {
@@ -31,6 +32,8 @@ struct render_input {
 	uint64_t groups_layout; /* slots_layout() */
 	bool has_default;       /* there is a default certificate */
 	unsigned hard_stop_after_s;
+	enum access_log_form access_log;
+	const char *access_log_server; /* NULL: lines go to sluice-proxy */
 };
 
 /* Letters, digits and /._- only: such a path needs no quoting anywhere. */

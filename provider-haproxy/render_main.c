@@ -42,6 +42,8 @@ static struct str value(void *ctx, unsigned name)
 	struct view *view = ctx;
 	const struct render_input *input = view->input;
 	switch ((enum haproxy_cfg_value)name) {
+	case HAPROXY_CFG_VALUE_ACCESS_LOG_SERVER:
+		return str_from(input->access_log_server);
 	case HAPROXY_CFG_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
 	case HAPROXY_CFG_VALUE_CIDR:
@@ -61,6 +63,9 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
 		return str_from(port_of(view)->load_balancer.text);
+	case HAPROXY_CFG_VALUE_POOL_MATCH:
+		/* A row's value has more behind the name of the pool. */
+		return input->access_log != ACCESS_LOG_OFF ? STR("map_beg") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
@@ -145,6 +150,18 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
+		return input->access_log != ACCESS_LOG_OFF;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
+		return input->access_log == ACCESS_LOG_JSON;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
+		return input->access_log != ACCESS_LOG_OFF && input->access_log_server == NULL;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
+		return input->access_log_server != NULL;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT:
+		return input->access_log == ACCESS_LOG_TEXT;
+	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
+		return input->access_log == ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:

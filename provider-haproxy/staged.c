@@ -26,6 +26,8 @@ void staged_update_main(struct engine *engine)
 		.groups_layout = slots_layout(&engine->slots),
 		.has_default = certs_has_default(&engine->certs),
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
+		.access_log = (enum access_log_form)engine->config->local.access_log,
+		.access_log_server = config_access_log_server(engine->config),
 	};
 	main_file_make(engine->main_file, input);
 }

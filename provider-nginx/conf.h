@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "proto/model.h"
+#include "provider-proxy/access_log.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
 #include "provider-proxy/ports.h"
@@ -38,6 +39,8 @@ struct conf_options {
 	unsigned
 		reloads; /* increased when files that it names change, so that the configuration differs */
 	int64_t shutdown_s;
+	enum access_log_form access_log;
+	struct str access_log_server; /* as nginx wants it; empty: lines go to a file of ours */
 	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
 	bool has_ndk_module;
 	bool has_stream_module;

@@ -2,7 +2,7 @@
 /* The blocks and values of nginx.conf.tmpl. */
 #include "common/must.h"
 #include "provider-nginx/conf.h"
-#include "provider-nginx/nginx_conf.tmpl.h"
+#include "provider-nginx/conf_values.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/quote.h"
 
@@ -40,49 +40,6 @@ struct view {
 };
 
 /* ---- values ---- */
-
-static struct str option(struct view *view, enum nginx_conf_value name)
-{
-	const struct conf_options *options = view->conf->options;
-	switch (name) {
-	case NGINX_CONF_VALUE_CONTROL:
-		return template_printf(&view->text, "%c", options->control);
-	case NGINX_CONF_VALUE_DICTIONARY_MB:
-		return template_printf(&view->text, "%" PRId64, options->dictionary_mb);
-	case NGINX_CONF_VALUE_IDLE_HTTP:
-		return template_printf(&view->text, "%" PRId64, conf_idle(options, 2));
-	case NGINX_CONF_VALUE_IDLE_OTHER:
-		return template_printf(&view->text, "%" PRId64, conf_idle(options, 16));
-	case NGINX_CONF_VALUE_LUA_DIR:
-		return options->lua_dir;
-	case NGINX_CONF_VALUE_MODULES_DIR:
-		return options->modules_dir;
-	case NGINX_CONF_VALUE_OPEN_FILES:
-		return template_printf(&view->text, "%" PRId64, options->open_files);
-	case NGINX_CONF_VALUE_PROXY_DIR:
-		return options->proxy_dir;
-	case NGINX_CONF_VALUE_RELOAD_COUNT:
-		return template_printf(&view->text, "%u", options->reloads);
-	case NGINX_CONF_VALUE_SHUTDOWN_S:
-		return template_printf(&view->text, "%" PRId64, options->shutdown_s);
-	case NGINX_CONF_VALUE_STATE_DIR:
-		return options->state_dir;
-	case NGINX_CONF_VALUE_SYSTEM_CA:
-		return options->system_ca;
-	case NGINX_CONF_VALUE_SYSTEM_CA_DIGEST:
-		return template_printf(&view->text, "%016" PRIx64, options->system_ca_digest);
-	case NGINX_CONF_VALUE_USER:
-		return options->user;
-	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
-		return template_printf(&view->text, "%" PRId64, conf_connections(options));
-	case NGINX_CONF_VALUE_WORKERS:
-		return options->workers > 0
-			       ? template_printf(&view->text, "%" PRId64, options->workers)
-			       : STR("auto");
-	default:
-		must(false);
-	}
-}
 
 static struct str way_value(const struct way_cursor *way, unsigned name)
 {
@@ -141,25 +98,10 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_WAY_FILE:
 	case NGINX_CONF_VALUE_WAY_NAME:
 		return way_value(&view->way, name);
-	case NGINX_CONF_VALUE_CONTROL:
-	case NGINX_CONF_VALUE_DICTIONARY_MB:
-	case NGINX_CONF_VALUE_IDLE_HTTP:
-	case NGINX_CONF_VALUE_IDLE_OTHER:
-	case NGINX_CONF_VALUE_LUA_DIR:
-	case NGINX_CONF_VALUE_MODULES_DIR:
-	case NGINX_CONF_VALUE_OPEN_FILES:
-	case NGINX_CONF_VALUE_PROXY_DIR:
-	case NGINX_CONF_VALUE_RELOAD_COUNT:
-	case NGINX_CONF_VALUE_SHUTDOWN_S:
-	case NGINX_CONF_VALUE_STATE_DIR:
-	case NGINX_CONF_VALUE_SYSTEM_CA:
-	case NGINX_CONF_VALUE_SYSTEM_CA_DIGEST:
-	case NGINX_CONF_VALUE_USER:
-	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
-	case NGINX_CONF_VALUE_WORKERS:
-		return option(view, (enum nginx_conf_value)name);
+	default:
+		return conf_option_value(
+			view->conf->options, (enum nginx_conf_value)name, &view->text);
 	}
-	must(false);
 }
 
 /* ---- listeners ---- */
@@ -366,12 +308,9 @@ static bool begin_control_server(struct view *view)
 
 static bool has_block(struct view *view, enum nginx_conf_block block)
 {
-	const struct conf_options *options = view->conf->options;
 	switch (block) {
 	case NGINX_CONF_BLOCK_BY_SOURCE:
 		return view->pool->algorithm == ALGORITHM_SOURCE;
-	case NGINX_CONF_BLOCK_CHOSEN_USER:
-		return !str_is_empty(options->user);
 	case NGINX_CONF_BLOCK_CONTROL_SERVER:
 		return begin_control_server(view);
 	case NGINX_CONF_BLOCK_DUAL_STACK:
@@ -380,18 +319,12 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return !str_starts_with(view->host, STR("*."));
 	case NGINX_CONF_BLOCK_HOPS:
 		return view->has_hops;
-	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
-		return options->system_ca_digest != 0;
 	case NGINX_CONF_BLOCK_LEAST_CONN:
 		return view->pool->algorithm == ALGORITHM_LEAST_CONNECTIONS;
 	case NGINX_CONF_BLOCK_LEAVING:
 		return view->conf->leaving.count != 0;
-	case NGINX_CONF_BLOCK_LUA_MODULE:
-		return options->has_lua_module;
 	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
 		return conf_families(view->port) == (CONF_IPV4 | CONF_IPV6);
-	case NGINX_CONF_BLOCK_NDK_MODULE:
-		return options->has_ndk_module;
 	case NGINX_CONF_BLOCK_NO_HOPS:
 		return !view->has_hops;
 	case NGINX_CONF_BLOCK_ONLY_V4:
@@ -400,16 +333,12 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return conf_families(view->port) == CONF_IPV6;
 	case NGINX_CONF_BLOCK_PASSING:
 		return view->port->protocol != LISTENER_TCP;
-	case NGINX_CONF_BLOCK_RELOADED:
-		return options->reloads != 0;
 	case NGINX_CONF_BLOCK_RESTRICTED:
 		return view->port->range_count != 0 || view->port->is_closed;
 	case NGINX_CONF_BLOCK_SHARED:
 		return view->is_shared;
 	case NGINX_CONF_BLOCK_STREAM:
 		return find_listener(view, 0, true);
-	case NGINX_CONF_BLOCK_STREAM_MODULE:
-		return options->has_stream_module;
 	case NGINX_CONF_BLOCK_TCP:
 		return view->port->protocol == LISTENER_TCP;
 	case NGINX_CONF_BLOCK_TLS:
@@ -421,7 +350,7 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_WILDCARD_HOST:
 		return str_starts_with(view->host, STR("*."));
 	default:
-		must(false);
+		return conf_option_block(view->conf->options, block);
 	}
 }
 
@@ -455,32 +384,7 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	case NGINX_CONF_BLOCK_WAY:
 	case NGINX_CONF_BLOCK_WAY_CAUSE:
 		return next_of_way(view, block, index);
-	case NGINX_CONF_BLOCK_BY_SOURCE:
-	case NGINX_CONF_BLOCK_CHOSEN_USER:
-	case NGINX_CONF_BLOCK_CONTROL_SERVER:
-	case NGINX_CONF_BLOCK_DUAL_STACK:
-	case NGINX_CONF_BLOCK_EXACT_HOST:
-	case NGINX_CONF_BLOCK_HOPS:
-	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
-	case NGINX_CONF_BLOCK_LEAST_CONN:
-	case NGINX_CONF_BLOCK_LEAVING:
-	case NGINX_CONF_BLOCK_LUA_MODULE:
-	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
-	case NGINX_CONF_BLOCK_NDK_MODULE:
-	case NGINX_CONF_BLOCK_NO_HOPS:
-	case NGINX_CONF_BLOCK_ONLY_V4:
-	case NGINX_CONF_BLOCK_ONLY_V6:
-	case NGINX_CONF_BLOCK_PASSING:
-	case NGINX_CONF_BLOCK_RELOADED:
-	case NGINX_CONF_BLOCK_RESTRICTED:
-	case NGINX_CONF_BLOCK_SHARED:
-	case NGINX_CONF_BLOCK_STREAM:
-	case NGINX_CONF_BLOCK_STREAM_MODULE:
-	case NGINX_CONF_BLOCK_TCP:
-	case NGINX_CONF_BLOCK_TLS:
-	case NGINX_CONF_BLOCK_TRUSTS_FILE:
-	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
-	case NGINX_CONF_BLOCK_WILDCARD_HOST:
+	default:
 		return index == 0 && has_block(view, (enum nginx_conf_block)block);
 	}
 	must(false);

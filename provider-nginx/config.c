@@ -7,6 +7,8 @@
 #include "provider-nginx/log_events.h"
 
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -84,6 +86,9 @@ char *config_check(struct config *config)
 			"--proxy-dir, or without it --state-dir, must have at most %d bytes, "
 			"because sockets lie below it",
 			PROXY_DIR_LEN_MAX);
+	char *problem = access_log_problem(config->local.access_log_to);
+	if (problem != NULL)
+		return problem;
 	if (geteuid() == 0 && getpwnam(config->user) == NULL)
 		return xasprintf("--nginx-user: there is no user \"%.64s\"", config->user);
 	return NULL;
@@ -95,6 +100,17 @@ static bool has_module(const struct config *config, const char *name)
 	bool is_there = files_exist(path);
 	free(path);
 	return is_there;
+}
+
+/* Kept as long as the program runs; nginx has a word of its own before paths. */
+static struct str access_log_address(const struct config *config)
+{
+	static char address[256];
+	char *server = access_log_server(config->local.access_log, config->local.access_log_to);
+	snprintf(address, sizeof(address), "%s%s",
+		server != NULL && server[0] == '/' ? "unix:" : "", server != NULL ? server : "");
+	free(server);
+	return str_from(address);
 }
 
 void config_fill(const struct config *config, struct conf_options *ret_options)
@@ -117,6 +133,8 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 		.open_files = open_files,
 		.dictionary_mb = config->dictionary_mb,
 		.shutdown_s = (int64_t)config->shutdown_timeout,
+		.access_log = (enum access_log_form)config->local.access_log,
+		.access_log_server = access_log_address(config),
 		.has_lua_module = has_module(config, "ngx_http_lua_module.so"),
 		.has_ndk_module = has_module(config, "ndk_http_module.so"),
 		.has_stream_module = has_module(config, "ngx_stream_module.so"),

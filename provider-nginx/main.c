@@ -386,6 +386,9 @@ static void make_proxy(struct ev_loop *loop)
 		.state_dir = config.local.state_dir,
 		.proxy_dir = local_proxy_dir(&config.local),
 		.take_over = config.local.take_over,
+		.access_log_to = config.local.access_log != ACCESS_LOG_OFF
+					 ? config.local.access_log_to
+					 : NULL,
 		.local = self.local,
 		.ops = &ops,
 	};

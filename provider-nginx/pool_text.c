@@ -176,8 +176,10 @@ void pool_text_append(const struct pool *wanted, struct str protocol, struct are
 			arena_printf(arena, "%s cannot be used, and is left out", left_out);
 	add(&writing, "%.*salgo %s\n", STR_FMT(protocol), algorithms[pool->algorithm]);
 	if (check_token(pool->service.name))
-		add(&writing, "service %.*s %u\n", STR_FMT(pool->service.name),
-			(unsigned)(check_port(pool->port) ? pool->port : 0));
+		add(&writing, "service %.*s %u %.*s\n", STR_FMT(pool->service.name),
+			(unsigned)(check_port(pool->port) ? pool->port : 0),
+			STR_FMT(check_token(pool->service.namespace) ? pool->service.namespace
+								     : STR("")));
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
 	if (pool->hash.count != 0)

@@ -77,6 +77,8 @@ static void add_rule(struct tree_text *tree, const struct route_rule *item)
 		add_condition(tree, &rule->conditions.items[i]);
 	if (item->policy.text[0] != 0)
 		tree_add_pair(tree, "policy", name_str(&item->policy));
+	if (item->owner.len != 0)
+		tree_add_pair(tree, "owner", item->owner);
 	if (item->client.len != 0)
 		tree_add_pair(tree, "client", item->client);
 	if (item->is_closed)

@@ -76,6 +76,23 @@ bool check_cookie_name(struct str name)
 	return true;
 }
 
+static bool is_object_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		if (!is_label_char(name.p[i]) && name.p[i] != '.')
+			return false;
+	}
+	return name.len != 0 && name.p[0] != '-' && name.p[0] != '.';
+}
+
+bool check_owner(struct str owner)
+{
+	const char *slash = str_find(owner, '/');
+	return slash != NULL && owner.len <= CHECK_OWNER_LEN_MAX &&
+	       is_object_name((struct str){owner.p, (size_t)(slash - owner.p)}) &&
+	       is_object_name(str_skip(owner, (size_t)(slash - owner.p) + 1));
+}
+
 bool check_port(uint64_t port)
 {
 	return port >= 1 && port <= 65535;

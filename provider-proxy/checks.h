@@ -17,11 +17,14 @@ enum {
 	/* nginx looks a request's path up element by element. */
 	CHECK_PATH_ELEMENTS_MAX = 64,
 	CHECK_COOKIE_LEN_MAX = 64,
+	CHECK_OWNER_LEN_MAX = 63 + 1 + 253,
 	CHECK_IP_LEN_MAX = INET6_ADDRSTRLEN,
 };
 
 /* Lower-case DNS name (RFC 1123) of at most 253 bytes, labels of at most 63; no trailing dot, no port. */
 bool check_host(struct str host);
+/* `NAMESPACE/NAME` of an object of Kubernetes: lower-case letters, digits, `-` and `.`. */
+bool check_owner(struct str owner);
 /* `*.` followed by such a name. */
 bool check_wildcard(struct str host);
 /* Begins with `/`, at most CHECK_PATH_ELEMENTS_MAX of them; bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */

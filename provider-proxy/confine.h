@@ -10,6 +10,7 @@ struct confine_paths {
 	const char *state_dir;
 	const char *proxy_dir;
 	const char *runtime_dir;
+	const char *access_log; /* a file; NULL: none */
 	const char *supervisor; /* as the next */
 	/* Programs and folders that belong to the proxy and are outside the system's folders; a name without a slash is looked up in PATH,
 	 * within the system's folders. Ends in NULL. */

@@ -83,6 +83,13 @@ static const struct path_rule *rule_of(const struct making *making, const struct
 	return &making->job->value->rules.items[entry->index];
 }
 
+static struct str owner_of(const struct making *making, const struct path_rule *rule)
+{
+	if (!making->job->names_owners)
+		return STR_NONE;
+	return check_owner(rule->ingress) ? rule->ingress : STR("");
+}
+
 static void close_rule(struct making *making, size_t index, const char *problem)
 {
 	host_rows_refuse(making->job, index, "RuleRefused",
@@ -103,6 +110,7 @@ static void fill_rule(
 		.is_exact = entry->is_exact,
 		.has_to_match = making->has_regex,
 		.is_closed = problem != NULL,
+		.owner = owner_of(making, rule),
 		.client = making->client,
 	};
 	if (!str_is_empty(rule->pool))
@@ -130,7 +138,7 @@ static struct name name_route(struct making *making, const struct path_row *row)
 	value.rules.items = arena_calloc(arena, row->count + 1, sizeof(struct path_rule));
 	for (size_t i = 0; i < row->count; i++) {
 		value.rules.items[i] = *rule_of(making, row->rules[i]);
-		value.rules.items[i].ingress = STR_NONE;
+		value.rules.items[i].ingress = owner_of(making, rule_of(making, row->rules[i]));
 		value.rules.items[i].tls_only = false;
 	}
 	buf_clear(text);
@@ -178,7 +186,9 @@ static struct str lead(struct making *making, const struct path_row *row)
 	if (!rule_is_plain(first) || making->has_regex || making->client.len != 0)
 		return write_route(making, row);
 	struct name pool = name_of(NAME_POOL, first->pool);
-	return arena_str(making->job->arena, name_str(&pool));
+	return making->job->names_owners ? arena_printf(making->job->arena, "%s|%.*s", pool.text,
+						   STR_FMT(owner_of(making, first)))
+					 : arena_str(making->job->arena, name_str(&pool));
 }
 
 static void add_path(struct making *making, const struct path_row *row)
@@ -188,7 +198,7 @@ static void add_path(struct making *making, const struct path_row *row)
 	struct str rest = entry->is_exact ? entry->path : entry->lookup;
 	struct str value = lead(making, row);
 	if (making->is_only && !entry->is_exact && str_eq_c(entry->lookup, "/")) {
-		memcpy(making->job->target.text, value.p, NAME_LEN);
+		making->job->target = value;
 		/* Somebody may look it up by the host's name still. */
 		if (!making->job->has_paths)
 			return;
@@ -290,7 +300,7 @@ void host_rows_collect(struct host_job *job)
 		.name = name_in_keys(job, job->name),
 		.has_regex = any_regex(job->value),
 		.is_direct = is_direct};
-	job->target = job->name;
+	job->target = name_str(&job->name);
 	add_client(&making);
 	add_rules(&making, entries, count, false);
 	if (!has_plain)

@@ -12,6 +12,7 @@ struct host_job {
 	struct arena *arena;
 	struct buf *text; /* scratch, with room for all rules of a host as a message */
 	enum routes_form form;
+	bool names_owners;
 	const struct route_writer *writer; /* NULL: rules with more than a pool are closed */
 	struct notices *notices;
 	struct name notice_key; /* what keys of its notices begin with */
@@ -19,7 +20,7 @@ struct host_job {
 	const struct virtual_host *value;
 	bool has_paths; /* requests may have been looked up by the host's name; afterwards, whether they may be now */
 	/* What comes of it: */
-	struct name target; /* of the row of the host */
+	struct str target; /* of the row of the host; lives in `arena` */
 	bool has_notices;
 	struct row_draft draft;
 };

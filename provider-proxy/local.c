@@ -293,26 +293,12 @@ static char *confine(const struct local *local, const struct local_config *confi
 		.state_dir = config->options->state_dir,
 		.proxy_dir = local_proxy_dir(config->options),
 		.runtime_dir = config->options->common.runtime_dir,
+		.access_log = access_log_file(
+			config->options->access_log, config->options->access_log_to),
 		.supervisor = local->supervisor,
 		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
 	};
 	return daemon_confine(config->daemon, confine_local(&paths));
-}
-
-static void collect(void *ctx)
-{
-	const struct local *local = ctx;
-	metric_set(&proxy_metrics[PROXY_DIRTY_ROWS], 0, (double)rows_dirty_count(local->rows));
-}
-
-static void start_metrics(struct local *local)
-{
-	metrics_add(proxy_metrics, PROXY_METRIC_COUNT);
-	metrics_collect_with(collect, local);
-	metric_add(&proxy_metrics[PROXY_STARTS], 0, 0);
-	metric_add(&proxy_metrics[PROXY_ENDS], 0, 0);
-	for (unsigned i = 0; i < 3; i++)
-		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
 }
 
 static char *make_folder(const char *what, const char *path, mode_t mode)
@@ -358,6 +344,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices, config->routes, config->writer);
+	routes_name_owners(local->routes, options->access_log != ACCESS_LOG_OFF);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);
@@ -367,7 +354,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		local_free(local);
 		return NULL;
 	}
-	start_metrics(local);
+	proxy_metrics_start(local->rows);
 	local->has_new_folder = !files_exist(options->state_dir);
 	*ret_problem = make_folder("state folder", options->state_dir, config->folder_mode);
 	if (*ret_problem == NULL)
@@ -387,7 +374,7 @@ void local_free(struct local *local)
 {
 	if (local == NULL)
 		return;
-	metrics_collect_without(collect, local);
+	proxy_metrics_stop(local->rows);
 	routes_free(local->routes, provider_state(local->provider));
 	struct provider *provider = local->provider;
 	local->provider = NULL;

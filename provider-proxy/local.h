@@ -9,6 +9,7 @@
 #include "common/daemon.h"
 #include "common/egress.h"
 #include "provider-common/provider.h"
+#include "provider-proxy/access_log.h"
 #include "provider-proxy/destinations.h"
 #include "provider-proxy/unserved.h"
 #include "provider-proxy/notices.h"
@@ -30,6 +31,8 @@ struct local_options {
 	bool stop_proxy;
 	double stop_timeout;
 	char *take_over; /* NULL: no proxy */
+	int access_log;  /* enum access_log_form */
+	char *access_log_to;
 	double check_timeout;
 	double proxy_timeout;
 	double reload_interval_max;

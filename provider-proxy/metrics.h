@@ -10,4 +10,10 @@ enum proxy_metric {
 	PROXY_METRIC_COUNT,
 };
 #undef METRIC
+struct rows;
+
 extern struct metric proxy_metrics[PROXY_METRIC_COUNT];
+
+/* Shows them, and counts `rows` when somebody asks; until the second is called. */
+void proxy_metrics_start(struct rows *rows);
+void proxy_metrics_stop(struct rows *rows);

@@ -48,7 +48,8 @@ struct proxy_config {
 	const char *proxy_dir;
 	const char *
 		take_over; /* the folder of a proxy to take over from, if it is there; may be NULL */
-	struct local *local; /* notified when another proxy takes over */
+	const char *access_log_to; /* as the option; NULL: there is no access log */
+	struct local *local;       /* notified when another proxy takes over */
 	const struct proxy_ops *ops;
 	void *ctx;
 };

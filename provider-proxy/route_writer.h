@@ -27,6 +27,8 @@ struct route_rule {
 	struct name pool;  /* of rule->pool; empty: none */
 	struct name policy; /* likewise */
 	struct str
+		owner; /* `namespace/name` of the Ingress, with a dash before it if its requests are not logged; empty: it has none; absent: nobody asks */
+	struct str
 		client; /* the host wants certificates of clients: what write_client() was given; empty: it does not */
 };
 

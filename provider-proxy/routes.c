@@ -14,8 +14,8 @@ struct host {
 	struct name name;
 	struct name notice_key;
 	struct name load_balancer;
-	char *key;          /* of its host: or sni: row; NULL: none */
-	struct name target; /* its value */
+	char *key;    /* of its host: or sni: row; NULL: none */
+	char *target; /* its value */
 	struct row_set rows;
 	bool has_notices;
 	bool has_paths; /* requests may be looked up by its name */
@@ -38,6 +38,7 @@ struct routes {
 	struct rows *rows;
 	struct notices *notices;
 	enum routes_form form;
+	bool names_owners;
 	const struct route_writer *writer;
 	struct policies policies;
 	bool is_any_dropped; /* the row of a host, in this commit */
@@ -115,11 +116,12 @@ static void drop_key(struct routes *routes, struct host *host)
 	if (host->key == NULL)
 		return;
 	struct str key = str_from(host->key);
-	if (str_eq(rows_wanted(routes->rows, ROW_WHOLE, key), name_str(&host->target)))
+	if (str_eq(rows_wanted(routes->rows, ROW_WHOLE, key), str_from(host->target)))
 		rows_want(routes->rows, ROW_WHOLE, key, STR_NONE);
 	routes->is_any_dropped = true;
 	free(host->key);
-	host->key = NULL;
+	free(host->target);
+	host->key = host->target = NULL;
 }
 
 static struct name passthrough_pool(const struct virtual_host *value)
@@ -137,11 +139,14 @@ static void set_key(struct routes *routes, struct host *host, struct host_job *j
 		count_passthrough(routes, &host->load_balancer, value->passthrough);
 	host->is_passthrough = value->passthrough;
 	free(host->key);
+	free(host->target);
 	host->key = key;
+	host->target = NULL;
 	if (key == NULL)
 		return;
-	host->target = value->passthrough ? passthrough_pool(value) : job->target;
-	rows_want(routes->rows, ROW_WHOLE, str_from(key), name_str(&host->target));
+	struct name pool = passthrough_pool(value);
+	host->target = str_dup(value->passthrough ? name_str(&pool) : job->target);
+	rows_want(routes->rows, ROW_WHOLE, str_from(key), str_from(host->target));
 }
 
 static void update_host(struct routes *routes, struct state *state, struct object *object)
@@ -171,6 +176,7 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 	struct host_job job = {.arena = &routes->arena,
 		.text = &routes->text,
 		.form = routes->form,
+		.names_owners = routes->names_owners,
 		.writer = routes->writer,
 		.notices = routes->notices,
 		.notice_key = host->notice_key,
@@ -274,7 +280,7 @@ static void keep_keys(struct routes *routes, const struct state_commit *commit)
 		const struct host *host = object_user(change->object);
 		if (host->key != NULL)
 			rows_want(routes->rows, ROW_WHOLE, str_from(host->key),
-				name_str(&host->target));
+				str_from(host->target));
 	}
 }
 
@@ -327,6 +333,17 @@ struct routes *routes_new(struct rows *rows, struct notices *notices, enum route
 	return routes;
 }
 
+void routes_name_owners(struct routes *routes, bool names_owners)
+{
+	routes->names_owners = names_owners;
+}
+
+struct str routes_target(struct str value)
+{
+	const char *bar = str_find(value, '|');
+	return bar != NULL ? (struct str){value.p, (size_t)(bar - value.p)} : value;
+}
+
 void routes_free(struct routes *routes, struct state *state)
 {
 	if (routes == NULL)
@@ -340,6 +357,7 @@ void routes_free(struct routes *routes, struct state *state)
 		object_set_user(object, NULL);
 		row_set_fini(&host->rows);
 		free(host->key);
+		free(host->target);
 		free(host);
 	}
 	struct balancer *balancer;

@@ -31,6 +31,9 @@
  * and one look-up instead of three or four. If it had more rules before, the row of `/` stays as long as the host does, and whoever sets rows lets that
  * of a host wait for its row of `/`: so no request meets a host without rules while it changes from one to the other.
  *
+ * Where owners are asked for (routes_name_owners()) the value of a row of paths that is a pool is followed by a bar and the Ingress whose rule it is, as
+ * `namespace/name`; a default pool has none. Routes say it of each of their rules.
+ *
  * What fails a check is left out, nothing else is, and the Ingress that wants it gets a notice.
  */
 #pragma once
@@ -46,6 +49,10 @@ struct routes;
 /* All arguments must outlive it. Without a writer, which may be NULL, what has more than a pool is closed. */
 struct routes *routes_new(struct rows *rows, struct notices *notices, enum routes_form form,
 	const struct route_writer *writer);
+/* Whether rows say whose they are. Before the first commit. */
+void routes_name_owners(struct routes *routes, bool names_owners);
+/* The name of the host, pool or route in the value of a row. */
+struct str routes_target(struct str value);
 /* Takes its user pointers back from the state. */
 void routes_free(struct routes *routes, struct state *state);
 

@@ -34,19 +34,22 @@ char *supervisor_find(void)
 
 pid_t supervisor_start(const struct proxy_config *config)
 {
+	bool is_file = config->access_log_to != NULL && config->access_log_to[0] == '/';
 	char *const argv[] = {word(config->supervisor), word("--proxy"), word(config->kind),
 		word("--program"), word(config->program), word("--state-dir"),
 		word(config->state_dir), word("--proxy-dir"), word(config->proxy_dir),
 		word("--admin-address"), word("off"), word("--admin-dir"), word(config->proxy_dir),
 		word("--take-over"), word(config->take_over != NULL ? config->take_over : ""),
-		NULL};
+		word("--access-log-to"), word(is_file ? config->access_log_to : "stdout"), NULL};
 	char *log_file = xasprintf("%s/supervisor.log", config->proxy_dir);
 	int log = open(log_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
 	free(log_file);
 	pid_t pid = fork();
 	if (pid == 0) {
 		setsid();
-		program_become(argv, log);
+		/* Where its own output goes is in memory, and nobody takes it away. */
+		program_become_with(argv, config->access_log_to != NULL ? STDOUT_FILENO : log, log,
+			NULL, 0, NULL);
 	}
 	if (log >= 0)
 		close(log);

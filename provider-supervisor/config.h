@@ -16,6 +16,7 @@ struct config {
 	double stop_timeout;
 	char *take_over; /* NULL or empty: none */
 	bool show_output;
+	char *access_log_to;
 };
 
 extern const struct option_table config_table;

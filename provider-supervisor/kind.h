@@ -30,6 +30,8 @@ struct kind {
 	const char *main_file; /* in the state folder: without it there is nothing to start from */
 	const char *pid_file;  /* in the proxy's folder, as is the next */
 	const char *log_file;
+	const char *access_log_file;
+	const char *access_log_socket; /* NULL: it writes that file itself */
 	int drain_signal; /* takes no more connections, finishes those that it has, and ends */
 	/* A worker whose master is gone ends by itself a moment later. Workers of the other kind go on serving until they are told to drain. */
 	bool ends_orphans;

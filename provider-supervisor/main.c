@@ -19,6 +19,8 @@
 #include "common/files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "provider-supervisor/access_log.h"
+#include "provider-supervisor/access_socket.h"
 #include "provider-supervisor/config.h"
 #include "provider-supervisor/control.h"
 #include "provider-supervisor/log_events.h"
@@ -43,6 +45,8 @@ static struct supervisor {
 	struct master *master;
 	struct control *control;
 	struct output *output;
+	struct access_log *access_log;
+	struct access_socket *access_socket;
 	struct take_over *take_over;
 	struct command *check;
 	struct client *asker; /* who asked for the check; NULL: gone */
@@ -336,6 +340,24 @@ static char *listen_for_commands(void)
 	return problem;
 }
 
+/* Without the socket the proxy serves as before. */
+static void start_access_log(void)
+{
+	struct ev_loop *loop = daemon_loop(supervisor.daemon);
+	const char *dir = supervisor.folders.proxy_dir;
+	const char *name = supervisor.kind->access_log_socket;
+	char *file = xasprintf("%s/%s", dir, supervisor.kind->access_log_file);
+	char *path = name != NULL ? xasprintf("%s/%s", dir, name) : NULL;
+	int err = 0;
+	supervisor.access_log = access_log_new(loop, file, config.access_log_to);
+	if (path != NULL)
+		supervisor.access_socket = access_socket_new(loop, path, file, &err);
+	if (err != 0)
+		log_event(&EV_ACCESS_LOG_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
+	free(path);
+	free(file);
+}
+
 static void start_master(void)
 {
 	static const struct master_ops ops = {on_launch, on_up, on_down};
@@ -350,6 +372,7 @@ static void start_master(void)
 		xasprintf("%s/%s", supervisor.folders.proxy_dir, supervisor.kind->log_file);
 	supervisor.output = output_new(loop, log_file, config.show_output, on_words, NULL);
 	free(log_file);
+	start_access_log();
 	supervisor.master = master_new(&master_config);
 	ev_timer_init(&supervisor.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &supervisor.look);
@@ -399,6 +422,8 @@ static void stop(void)
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);
+	access_socket_free(supervisor.access_socket);
+	access_log_free(supervisor.access_log);
 	take_over_free(supervisor.take_over);
 }
 

@@ -17,6 +17,7 @@ local _M = { trusts = {} } -- those that this nginx knows
 local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
 local LEFT_FOR_S = 65 -- longer than nginx keeps a connection to an endpoint that nobody uses: keepalive_timeout in nginx.conf.tmpl
+local NAME_LEN = 17 -- provider-proxy/names.h
 local SHARDS = 32 -- upstreams of each protocol in nginx.conf.tmpl
 local cache, cached = {}, 0
 local failed = lrucache.new(10000)
@@ -26,7 +27,7 @@ local left_count, left_counted_until = 0, 0
 local shard = 0
 local anybody_left_until = 0 -- when there was more than is kept of pools or of who has left, so that nobody knows who has
 local health = ngx.shared.sluice_health
-local find, gmatch, match = string.find, string.gmatch, string.match
+local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
 local crc32 = ngx.crc32_long
 
 local words = {
@@ -41,7 +42,7 @@ local words = {
 		}
 	end,
 	service = function(pool, rest)
-		pool.service, pool.service_port = match(rest, "^(%S+) (%d+)$")
+		pool.service, pool.service_port, pool.namespace = match(rest, "^(%S+) (%d+) ?(%S*)$")
 	end,
 	sticky = function(pool, rest)
 		local name, flags, domain = match(rest, "^(%S+) (%S+) (%S+)$")
@@ -178,14 +179,15 @@ end
 
 changes.subscribe(on_change, on_any_change)
 
--- The pool, if it is known here; only after changes.is_settled(). nil: get() may find it.
-function _M.known(key)
-	local pool = cache[key]
+-- The pool, if it is known here; only after changes.is_settled(). nil: get() may find it. `row`: its name, or that and what follows it in a row.
+function _M.known(row)
+	local pool = cache[row] or cache[sub(row, 1, NAME_LEN)]
 	return pool and pool.is_current and pool or nil
 end
 
--- The pool as it is now, or nil.
-function _M.get(key)
+-- The pool as it is now, or nil; likewise.
+function _M.get(row)
+	local key = sub(row, 1, NAME_LEN)
 	local keep = changes.is_settled()
 	local pool = cache[key]
 	if keep and pool and pool.is_current then
@@ -291,7 +293,7 @@ function _M.client_pair(tls)
 	if not length then
 		return nil
 	end
-	return string.sub(rest, 1, tonumber(length)), string.sub(rest, tonumber(length) + 1)
+	return sub(rest, 1, tonumber(length)), sub(rest, tonumber(length) + 1)
 end
 
 function _M.note_failure(peer)

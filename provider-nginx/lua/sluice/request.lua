@@ -3,6 +3,7 @@
 --
 -- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
 -- are handed to the location of their pool's protocol.
+local access_log = require("sluice.access_log")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
@@ -46,7 +47,11 @@ local function request_id()
 	return tonumber(cast(uintptr, get_request()))
 end
 
-local function finish(status, text)
+-- `why`: as in doc/access-logs.md.
+local function finish(status, text, why)
+	if access_log.is_on then
+		access_log.refused(why)
+	end
 	ngx.status = status
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.print(text)
@@ -69,7 +74,7 @@ end
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
 local function prepare_pool(ctx, pool)
 	if not pool then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	ctx.pool = pool
 	ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
@@ -78,7 +83,7 @@ local function prepare_pool(ctx, pool)
 	end
 	ctx.peer = pools.pick(pool, ctx.client, nil, ctx.wanted)
 	if not ctx.peer then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	ngx.var.sluice_upstream = upstream_of(pool, ctx.peer)
 end
@@ -199,8 +204,11 @@ end
 local function follow_rules(asked, key, has_claims)
 	local var = ngx.var
 	local pool, is_there = find_by_rules(asked, key, asked.path)
+	if access_log.is_on then
+		access_log.chosen(asked.rule, pool)
+	end
 	if not is_there and not pool then
-		return finish(404, "no route\n")
+		return finish(404, "no route\n", "no-route")
 	end
 	asked.chosen, asked.on_error = pool, ask_error_pool
 	local fallback = asked.policy and asked.policy.fallback_pool
@@ -214,13 +222,13 @@ local function follow_rules(asked, key, has_claims)
 	local function on_ready()
 		if not prepare_headers(var, asked.name, asked.header, has_claims) then
 			traffic.release(asked)
-			return finish(400, "bad request\n")
+			return finish(400, "bad request\n", "bad-request")
 		end
 	end
 	if asked.rule then
 		traffic.go(asked, location and pool, on_ready)
 	elseif not location then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	else
 		on_ready()
 	end
@@ -240,9 +248,10 @@ function _M.access_question()
 	local name = normal_name(split_host(header) or "")
 	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
 	asked.is_question, var.sluice_server_name = true, name
+	access_log.leave_out()
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if not location then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	return hand_over(location, pool, asked)
 end
@@ -252,17 +261,21 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 	local var = ngx.var
 	local name, path = read_target(var, header)
 	if not name then
-		return finish(400, "bad request\n")
+		return finish(400, "bad request\n", "bad-request")
 	end
 	local key, pool, matched = find_pool(view, name, path)
+	if access_log.is_on and pool ~= true then
+		access_log.found(key, pool)
+	end
 	if not key then
-		return finish(404, "no route\n")
+		return finish(404, "no route\n", "no-route")
 	end
 	if key == PROBE then
+		access_log.leave_out()
 		return answer_probe()
 	end
 	if is_too_many or key == route.BAD then
-		return finish(400, "bad request\n")
+		return finish(400, "bad request\n", "bad-request")
 	end
 	if is_route(key) then
 		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
@@ -272,11 +285,11 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 		asked_of.headers(asked)
 	end
 	if not prepare_headers(var, name, header, has_claims) then
-		return finish(400, "bad request\n")
+		return finish(400, "bad request\n", "bad-request")
 	end
 	local location = pool and location_of(var, pool)
 	if not location then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	return hand_over(location, pool, asked)
 end
@@ -297,11 +310,11 @@ local function find_settled(view, header, var)
 	return route.find(view, host, path)
 end
 
--- The pool of a request that may take the short way, or nil.
+-- The pool of a request that may take the short way, and its row; or nil.
 local function known_pool(view, header, var)
 	local key = find_settled(view, header, var)
 	local pool = key and known(key)
-	return pool and pool.is_plain and pool
+	return pool and pool.is_plain and pool, key
 end
 
 -- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
@@ -314,12 +327,15 @@ function _M.access(id, port, is_mixed)
 		return look_closely(view, port, header, has_claims, is_too_many)
 	end
 	local var = ngx.var
-	local pool = known_pool(view, header, var)
+	local pool, row = known_pool(view, header, var)
 	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
 		return look_closely(view, port, header)
 	end
 	decided_for, decided_pool, decided_peer = request_id(), pool, peer
+	if access_log.is_on then
+		access_log.found(row, pool)
+	end
 	var.sluice_upstream = upstream_of(pool, peer)
 	if is_mixed and find(var.remote_addr, ":", 1, true) then
 		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
@@ -344,20 +360,20 @@ function _M.access_body()
 	ctx.asked = pool and handed_asked
 	handed_for, handed_pool, handed_asked = 0, nil, nil
 	if not ctx.asked then
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	local asked = ctx.asked
 	local refusal = bodies.read(asked)
 	if refusal then
 		ask_error_pool(asked, refusal)
-		return finish(refusal, BODY_WORDS[refusal])
+		return finish(refusal, BODY_WORDS[refusal], refusal == bodies.TOO_LONG and "body-limit" or "busy")
 	end
 	-- Its endpoints may be others by now.
 	pool = pools.get(pool.key) or pool
 	local location = #pool.active > 0 and location_of(ngx.var, pool)
 	if not location then
 		ask_error_pool(asked, 503)
-		return finish(503, "no endpoints\n")
+		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	ctx.asked = nil
 	return hand_over(ways.location_of(asked, location), pool, asked)
@@ -507,6 +523,9 @@ function _M.access_failed(status)
 	return ngx.exit(status or 502)
 end
 
+-- Log phase of the short way, if there is an access log.
+_M.log_short = access_log.write
+
 -- In the locations of protocols.
 function _M.log()
 	local ctx = ngx.ctx
@@ -514,6 +533,9 @@ function _M.log()
 	leave_peer(ctx)
 	if ctx.asked then
 		traffic.release(ctx.asked)
+	end
+	if access_log.is_on then
+		access_log.write(ctx.pool)
 	end
 end
 

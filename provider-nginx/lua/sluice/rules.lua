@@ -69,7 +69,7 @@ local function rule_of(list)
 	rule.has_regex = words.regex ~= nil
 	rule.regex = words.regex and regex.compile(words.regex[2])
 	rule.rest = tonumber(first("rest"))
-	rule.client = first("client")
+	rule.client, rule.owner = first("client"), first("owner")
 	rule.policy, rule.pool = first("policy"), first("pool")
 	rule.pools = words.pools and pools_of(words.pools)
 	rule.status = tonumber(first("redirect") or first("answer"))

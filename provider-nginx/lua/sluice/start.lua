@@ -2,10 +2,12 @@
 -- In the master, before workers are made. Loads every module, so that a worker never meets a file that was replaced meanwhile.
 local _M = {}
 
--- `questions`: where question.lua asks. `trusts`: the words that `tls` lines of pools may have here, each of which has locations; `ways`: likewise of ways.lua.
-function _M.init(state_file, trusts, ways, questions)
+-- `questions`: where question.lua asks. `trusts`: the words that `tls` lines of pools may have here, each of which has locations; `ways`: likewise of
+-- ways.lua. `access_log`: off, text or json.
+function _M.init(state_file, trusts, ways, questions, access_log)
 	require("resty.core")
 	require("sluice.store").init(state_file)
+	require("sluice.access_log").init(access_log)
 	for _, name in ipairs({ "control", "hashes", "health", "limits", "request", "response", "tls" }) do
 		require("sluice." .. name)
 	end

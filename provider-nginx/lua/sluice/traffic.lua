@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is done with a request whose path leads to a route: the steps of PROTOCOL.md, section 5.3, in their order. Each answers the request, and then
 -- does not return, or lets it go on.
+local access_log = require("sluice.access_log")
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
@@ -30,8 +31,11 @@ local DEFAULT_CONNECT_S = 5
 local HEADERS_MAX = 256
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 
--- Answers by itself, or lets the pool do that answers in place of the error.
-local function finish(asked, status, text, more)
+-- Answers by itself, or lets the pool do that answers in place of the error. `why`: as in doc/access-logs.md.
+local function finish(asked, status, text, more, why)
+	if access_log.is_on then
+		access_log.refused(why)
+	end
 	if errors.pool_of(asked, status) then
 		asked.on_error(asked, status)
 	end
@@ -65,7 +69,7 @@ local function check_client(asked, rule)
 	if status then
 		-- Nothing of the policy has to do with it.
 		asked.policy = nil
-		return finish(asked, status, text, more)
+		return finish(asked, status, text, more, "client-tls")
 	end
 end
 
@@ -81,21 +85,21 @@ local function limit_length(asked, policy)
 	local max = policy.body_max_bytes
 	local length = max and tonumber(ngx.var.http_content_length)
 	if length and length > max then
-		return finish(asked, 413, "the body is too large\n")
+		return finish(asked, 413, "the body is too large\n", nil, "body-limit")
 	end
 end
 
 local function answer_preflight(asked, policy)
 	if policy.cors and ngx.var.request_method == "OPTIONS" and answer.allowed_origin(asked, policy.cors) then
-		return finish(asked, 204, "")
+		return finish(asked, 204, "", nil, "preflight")
 	end
 end
 
 local function answer_rule(asked, rule)
 	if rule.location then
-		return finish(asked, rule.status, "", { Location = rule.location(asked) })
+		return finish(asked, rule.status, "", { Location = rule.location(asked) }, "redirect")
 	elseif rule.text then
-		return finish(asked, rule.status, rule.text)
+		return finish(asked, rule.status, rule.text, nil, "answer")
 	end
 end
 
@@ -106,17 +110,17 @@ local function redirect_to_https(asked, policy)
 		if policy.https_without_slash then
 			target = gsub(target, "/$", "")
 		end
-		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target })
+		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target }, "redirect")
 	end
 end
 
 -- ---- 9 to 12: guards ----
 
-local function refuse(asked, status, text, more)
+local function refuse(asked, status, text, more, why)
 	if not errors.pool_of(asked, status) then
 		_M.release(asked)
 	end
-	return finish(asked, status, text, more)
+	return finish(asked, status, text, more, why)
 end
 
 local function limit_rate(asked, policy, address)
@@ -127,7 +131,7 @@ local function limit_rate(asked, policy, address)
 	local is_allowed, held = limits.enter(policy.name, wanted, address)
 	asked.held = held
 	if not is_allowed then
-		return finish(asked, wanted.status, "too many requests\n")
+		return finish(asked, wanted.status, "too many requests\n", nil, "rate-limit")
 	end
 end
 
@@ -142,9 +146,9 @@ end
 local function check_password(asked, policy)
 	local outcome = passwords.are_good(policy.basic_auth.users, asked_of.header(asked, "authorization"))
 	if outcome == passwords.BUSY then
-		return false, { 503, "too many passwords are being checked\n" }
+		return false, { 503, "too many passwords are being checked\n", nil, "busy" }
 	elseif not outcome then
-		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' } }
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' }, "basic-auth" }
 	end
 	asked.has_password = true
 	return true
@@ -159,17 +163,17 @@ local function ask_other(asked, policy)
 	end
 	local sign_in = policy.external_auth.sign_in
 	if status == 401 and sign_in then
-		return false, { 302, "", { Location = sign_in(asked) } }
+		return false, { 302, "", { Location = sign_in(asked) }, "external-auth" }
 	elseif status == 401 then
-		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = given.challenges[1] and given.challenges or nil } }
+		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = given.challenges[1] and given.challenges or nil }, "external-auth" }
 	elseif status == 403 then
-		return false, { 403, "forbidden\n" }
+		return false, { 403, "forbidden\n", nil, "external-auth" }
 	end
-	return false, { 500, "nobody can tell whether this may pass\n" }
+	return false, { 500, "nobody can tell whether this may pass\n", nil, "external-auth" }
 end
 
 local function check_access(_, _, fits)
-	return fits, { 403, "forbidden\n" }
+	return fits, { 403, "forbidden\n", nil, "source-access" }
 end
 
 local function checks_of(policy)
@@ -201,7 +205,7 @@ local function guard(asked, policy)
 		end
 	end
 	if refusal then
-		return refuse(asked, unpack(refusal, 1, 3))
+		return refuse(asked, unpack(refusal, 1, 4))
 	end
 end
 
@@ -319,13 +323,13 @@ end
 function _M.go(asked, pool, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
-		return finish(asked, 500, "the path takes too long to compare\n")
+		return finish(asked, 500, "the path takes too long to compare\n", nil, "too-complex")
 	end
 	if rule.client then
 		check_client(asked, rule)
 	end
 	if is_closed(rule, asked.policy) then
-		return finish(asked, 503, "closed\n")
+		return finish(asked, 503, "closed\n", nil, "closed")
 	end
 	local policy = asked.policy
 	asked.has_begun = true
@@ -341,7 +345,7 @@ function _M.go(asked, pool, on_ready)
 		redirect_to_https(asked, policy)
 	end
 	if not pool then
-		return finish(asked, 503, "no endpoints\n")
+		return finish(asked, 503, "no endpoints\n", nil, "no-endpoints")
 	end
 	if policy then
 		guard(asked, policy)
