@@ -11,6 +11,7 @@ int command_explain(const struct args *args);
 int command_request(const struct args *args);
 int command_status(const struct args *args);
 int command_get(const struct args *args);
+int command_routes(const struct args *args);
 int command_events(const struct args *args);
 int command_diff(const struct args *args);
 int command_compare(const struct args *args);

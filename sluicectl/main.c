@@ -42,6 +42,8 @@ static int run(const struct args *args)
 		return command_status(args);
 	case COMMAND_GET:
 		return command_get(args);
+	case COMMAND_ROUTES:
+		return command_routes(args);
 	case COMMAND_EVENTS:
 		return command_events(args);
 	case COMMAND_DIFF:
