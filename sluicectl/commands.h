@@ -17,3 +17,4 @@ int command_diff(const struct args *args);
 int command_compare(const struct args *args);
 int command_migrate(const struct args *args);
 int command_serve(const struct args *args);
+int command_web(const struct args *args);

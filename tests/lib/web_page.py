@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluicectl web` as a child process, and a Chromium without a screen that looks at its page."""
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import pathlib
+import subprocess
+import urllib.parse
+from typing import Any, Self
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from .answer import Answer, read
+from .daemon import sanitizer_options
+from .served import SLUICECTL
+from .wait import wait_for
+
+PATIENCE_S = 60.0
+
+
+class WebPage:
+    """Use it as a context manager. `url` is the address that it has printed; `key` the part of it that nobody can guess."""
+
+    def __init__(self, runtime: pathlib.Path, *arguments: str):
+        self.command = [str(SLUICECTL), "web", "--runtime-dir", str(runtime), *arguments]
+        self.process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        assert self.stop() in (0, None)
+
+    def start(self) -> Self:
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **sanitizer_options()})
+        self.url = self.process.stdout.readline().strip()
+        parts = urllib.parse.urlsplit(self.url)
+        self.host, self.port, self.key = parts.hostname, parts.port, parts.path.strip("/")
+        return self
+
+    def stop(self) -> int | None:
+        """Its exit code; None if it had been stopped."""
+        if self.process is None:
+            return None
+        self.process.terminate()
+        return self._reap()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self._reap()
+
+    def _reap(self) -> int:
+        code = self.process.wait(timeout=PATIENCE_S)
+        self.process.stdout.close()
+        self.process = None
+        return code
+
+    def request(self, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
+        """`path` as it is, without the key; a Host header among `headers` replaces ours."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
+        with contextlib.closing(connection):
+            connection.putrequest(method, path, skip_host="Host" in (headers or {}), skip_accept_encoding=True)
+            for name, value in (headers or {}).items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            return read(connection.getresponse())
+
+    def get(self, path: str = "", **query: object) -> Answer:
+        return self.request(f"/{self.key}/{path}" + ("?" + urllib.parse.urlencode(query) if query else ""))
+
+    def api(self, name: str, **query: object) -> Any:
+        got = self.get(f"api/{name}", **query)
+        assert got.status == 200, got.text
+        return [json.loads(line) for line in got.text.splitlines()] if "ndjson" in got.headers["content-type"] else json.loads(got.text)
+
+
+class Browser:
+    """Use it as a context manager. Its console must stay empty: what a policy forbids, or a script stumbles over, is told there."""
+
+    OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+               "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1400,1000",
+               "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+
+    def __enter__(self) -> Self:
+        options = Options()
+        for option in self.OPTIONS:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_script_timeout(PATIENCE_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.driver.quit()
+
+    def open(self, url: str) -> None:
+        self.driver.get("about:blank")  # another part behind # alone would load nothing
+        self.driver.get(url)
+
+    def find(self, selector: str) -> WebElement:
+        return wait_for(lambda: self.all(selector), selector, PATIENCE_S)[0]
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        """As people see it; empty where there is no such element."""
+        return self.run("return [...document.querySelectorAll(arguments[0])].map((node) => node.innerText).join('\\n')", selector)
+
+    def wait_text(self, selector: str, text: str) -> None:
+        wait_for(lambda: text in self.text(selector), f"{text!r} in {selector}, which says {self.text(selector)[:500]!r}", PATIENCE_S)
+
+    def run(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def console(self) -> list[str]:
+        """What has been told there since the last call."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def prefer(self, **features: str) -> None:
+        """Such as prefers_color_scheme="dark"."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]})
