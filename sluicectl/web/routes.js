@@ -88,7 +88,8 @@ function move(by) {
 	document.getElementById("title-routes").scrollIntoView();
 }
 
-form.addEventListener("input", restart);
+form.elements.match.addEventListener("input", restart);
+form.elements.limit.addEventListener("change", restart);
 form.addEventListener("submit", (event) => {
 	event.preventDefault();
 	restart();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluicectl web`: who is let in, what it answers, and the page in a browser, whatever becomes of the line, and whatever tenants write."""
+"""`sluicectl web`: who is let in, and what it answers, to however many at once. The page is in test_sluicectl_web_page.py."""
 from __future__ import annotations
 
 import contextlib
@@ -11,14 +11,10 @@ import subprocess
 
 import pytest
 
-from lib.backend import NETWORK
-from lib.certs import self_signed
 from lib.ctl import Ctl
-from lib.proxies import PROXIES
-from lib.proxy_line import ProxyLine
 from lib.served import SLUICECTL
 from lib.wait import wait_for
-from lib.web_page import Browser, WebPage
+from lib.web_page import WebPage, web_line
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONNECTIONS_MAX = 32  # ADMIN_CONNECTIONS_MAX of common/admin_server.h
@@ -28,15 +24,7 @@ PATIENCE = 60
 
 @pytest.fixture(scope="module")
 def line():
-    with ProxyLine(PROXIES[0]) as running:
-        cluster, pair = running.cluster, self_signed("web.test")
-        cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1", f"{NETWORK}.0.2"]), cluster.tls_secret("tls", pair.pem, pair.key),
-                      cluster.ingress("web", [{"host": "web.test", "paths": [("/", "Prefix", "web", 80), ("/cart", "Prefix", "carts", 80)]}],
-                                      tls=[{"hosts": ["web.test"], "secretName": "tls"}]),
-                      cluster.ingress("old", [{"host": "old.test", "paths": [("/", "Prefix", "web", 80)]}],
-                                      annotations={"sluice.io/redirect": "https://new.test"}))
-        ctl = Ctl(running)
-        wait_for(lambda: ctl("status").returncode == 0 and ctl.explain("old").get("state") == "applied" and not ctl.reasons("old"), "the line to be whole", PATIENCE)
+    with web_line() as running:
         yield running
 
 
@@ -44,20 +32,6 @@ def line():
 def web(line):
     with WebPage(line.runtime) as page:
         yield page
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with Browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(chromium):
-    chromium.console()
-    yield chromium
-    assert chromium.console() == []
-    chromium.open("about:blank")
 
 
 # ---- who is let in ----

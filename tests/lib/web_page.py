@@ -8,7 +8,7 @@ import json
 import pathlib
 import subprocess
 import urllib.parse
-from typing import Any, Self
+from typing import Any, Iterator, Self
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -17,7 +17,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from .answer import Answer, read
+from .backend import NETWORK
+from .certs import self_signed
+from .ctl import Ctl
 from .daemon import sanitizer_options
+from .proxies import PROXIES
+from .proxy_line import ProxyLine
 from .served import SLUICECTL
 from .wait import wait_for
 
@@ -115,14 +120,24 @@ class Browser:
         return self.run("return [...document.querySelectorAll(arguments[0])].map((node) => node.innerText).join('\\n')", selector)
 
     def wait_text(self, selector: str, text: str) -> None:
-        wait_for(lambda: text in self.text(selector), f"{text!r} in {selector}, which says {self.text(selector)[:500]!r}", PATIENCE_S)
+        seen = ""
+
+        def is_there() -> bool:
+            nonlocal seen
+            seen = self.text(selector)
+            return text in seen
+
+        try:
+            wait_for(is_there, f"{text!r} in {selector}", PATIENCE_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it says {seen[:1000]!r}") from None
 
     def run(self, script: str, *arguments: object) -> Any:
         return self.driver.execute_script(script, *arguments)
 
     def console(self) -> list[str]:
-        """What has been told there since the last call."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        """What has been told there since the last call, but that a request was refused or got no answer."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["source"] != "network"]
 
     def resize(self, width: int, height: int = 900) -> None:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
@@ -130,3 +145,18 @@ class Browser:
     def prefer(self, **features: str) -> None:
         """Such as prefers_color_scheme="dark"."""
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]})
+
+
+@contextlib.contextmanager
+def web_line() -> Iterator[ProxyLine]:
+    """A line with something to see: an Ingress with a route that is served and one that is not, and one that redirects."""
+    with ProxyLine(PROXIES[0]) as running:
+        cluster, pair = running.cluster, self_signed("web.test")
+        cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1", f"{NETWORK}.0.2"]), cluster.tls_secret("tls", pair.pem, pair.key),
+                      cluster.ingress("web", [{"host": "web.test", "paths": [("/", "Prefix", "web", 80), ("/cart", "Prefix", "carts", 80)]}],
+                                      tls=[{"hosts": ["web.test"], "secretName": "tls"}]),
+                      cluster.ingress("old", [{"host": "old.test", "paths": [("/", "Prefix", "web", 80)]}],
+                                      annotations={"sluice.io/redirect": "https://new.test"}))
+        ctl = Ctl(running)
+        wait_for(lambda: ctl("status").returncode == 0 and ctl.explain("old").get("state") == "applied" and not ctl.reasons("old"), "the line to be whole", PATIENCE_S)
+        yield running
