@@ -45,9 +45,10 @@ function counts(status, program) {
 function facts(status, program, perSecond) {
 	const list = el("dl", {});
 	const role = program.program.split("-")[0];
-	fact(list, "up", program.started && program.state !== "ended" ? `${age(program.started)}, ${program.version}` : "");
+	fact(list, "up", program.started && program.state !== "ended" ? age(program.started) : "");
 	if (perSecond !== undefined)
-		fact(list, SOURCES[role] ?? "changes", `${rate(perSecond)} a second`);
+		fact(list, SOURCES[role] ?? "changes", `${rate(perSecond)}/s`);
+	fact(list, "version", program.version);
 	fact(list, "behind", program.lag_s ? `at most ${program.lag_s} s` : "");
 	fact(list, "waiting", program.waiting ? count(program.waiting, "change") : "");
 	for (const [what, number] of counts(status, program))
@@ -55,7 +56,7 @@ function facts(status, program, perSecond) {
 			fact(list, what, number.toLocaleString("en"));
 	for (const [state, number] of Object.entries(program.load_balancers ?? {}))
 		if (number)
-			fact(list, "load balancers", `${number} ${state}`);
+			fact(list, state, number.toLocaleString("en"));
 	return list;
 }
 

@@ -13,12 +13,13 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from lib.backend import NETWORK
+from lib.browser import Browser
 from lib.ctl import Ctl
 from lib.line import is_sanitized
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
-from lib.web_page import Browser, WebPage, web_line
+from lib.web_page import WebPage, web_line
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -67,7 +68,7 @@ def test_a_newcomer_sees_the_line_and_finds_the_way(web, browser):
     cards = [card.text for card in browser.all("#line > .card h3")]
     assert cards == ["Kubernetes", "watcher", "translator", f"provider-{PROXIES[0]}"]
     assert browser.text("#line").count("connected for") == 3 and "ingress\n2" in browser.text('[data-key="watcher"] dl')
-    browser.wait_text('[data-key="watcher"] dl', "a second")
+    browser.wait_text('[data-key="watcher"] dl', "/s\n")
     browser.wait_text("#balancers", "applied")
     browser.wait_text("#latest", "ServiceNotFound")
     # From the warning to the Ingress: what is wrong, and what to do.
