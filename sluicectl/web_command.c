@@ -142,7 +142,8 @@ static void confine(const struct web *web)
 	struct sandbox_outcome outcome = {0};
 	struct sandbox *sandbox =
 		sandbox_new(SANDBOX_NEIGHBOURS | SANDBOX_FILES | SANDBOX_PROGRAMS);
-	sandbox_allow_read(sandbox, web->question.runtime_dir);
+	/* It may be made, or made anew, after this. */
+	sandbox_allow_read_beside(sandbox, web->question.runtime_dir);
 	sandbox_allow_execute(sandbox, "/proc/self/exe");
 	free(sandbox_enter(sandbox, SANDBOX_AUTO, &outcome));
 }

@@ -6,12 +6,15 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 
 import pytest
 
 from lib.ctl import Ctl
+from lib.daemon import Daemon
+from lib.line import build_folder
 from lib.served import SLUICECTL
 from lib.wait import wait_for
 from lib.web_page import WebPage, web_line
@@ -147,7 +150,7 @@ def test_no_value_is_an_option_or_goes_unnoticed(web):
                           "explain?what=default/web&filename=/etc/passwd": 400, "explain?what=a/b&what=c/d": 400, "explain?what=%00": 400, "explain?what=%zz": 400,
                           "request?url=": 400, "request?url=http://web.test&method=--with": 200, "request?url=http://web.test&from=nobody": 400,
                           "request?url=http://web.test&headers=" + "a:b%0a" * 33: 400, "routes?limit=-1": 400, "routes?limit=x": 400, "pools?skip=1e9": 400,
-                          "status?output=yaml": 400, "routes?match=" + "x" * 2049: 400, "routes?match=--help": 200, "routes?match=%0a%1b": 200, "routes?match=": 200,
+                          "status?output=yaml": 400, "routes?match=" + "x" * 2049: 400, "routes?match=--help": 200, "routes?match=%0a%1b": 200, "routes?match=": 200, "routes?match=%ff%c3": 200, "request?url=http://web.test/%ff%c3%22": 200,
                           "request?url=http://web.test&headers=" + "a:b%0a" * 32: 200}.items():
         got = web.request(f"/{web.key}/api/{query}")
         assert got.status == status, (query[:80], got.text)
@@ -199,6 +202,27 @@ def test_a_line_that_hangs_takes_no_more_than_its_part(line):
             assert web.get("main.js").status == 200
     finally:
         line.translator.resume()
+
+
+def test_a_line_that_is_started_later(tmp_path):
+    """What the page may open does not depend on what was there when it was started."""
+    runtime = tmp_path / "run"
+
+    def states() -> dict[str, str]:
+        return {item["program"]: item["state"] for item in web.api("status")["programs"]}
+
+    with WebPage(runtime) as web:
+        assert states() == {"watcher": "ended", "translator": "ended"}
+        for _ in range(2):
+            runtime.mkdir()
+            translator = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(runtime)], tmp_path / "log").start()
+            translator.wait_event("started")
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(str(runtime / "provider-x.admin"))
+            assert states() == {"watcher": "ended", "translator": "waiting", "provider-x": "ended"}
+            assert translator.stop() == 0
+            shutil.rmtree(runtime)
+            assert states() == {"watcher": "ended", "translator": "ended"}
 
 
 def test_it_says_what_the_line_does_not(line, web):

@@ -15,6 +15,7 @@ from selenium.webdriver.support.ui import Select
 from lib.backend import NETWORK
 from lib.browser import Browser
 from lib.ctl import Ctl
+from lib.envtest import needs_standin
 from lib.line import is_sanitized
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -183,6 +184,7 @@ def test_colours_differ_enough_to_be_read():
 SCRIPT = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
 
 
+@needs_standin("hold what a real one refuses")
 def test_what_tenants_write_stays_text(line, web, browser):
     kube, cluster = line.kube, line.cluster
     path = "/\"'><svg/onload=window.pwned=1>"
@@ -306,6 +308,7 @@ def test_a_break_is_got_over(line, web, chromium):
     chromium.console()
 
 
+@needs_standin("make ten thousand objects at once")
 @pytest.mark.plain
 def test_ten_thousand_ingresses(browser):
     many = 2000 if is_sanitized() else 10000
