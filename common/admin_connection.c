@@ -14,7 +14,9 @@
 enum state { READING, ANSWERING, WAITING, CLOSING, LINGERING };
 
 enum {
-	HEAD_ROOM_LEN = 1024, /* for the head of a response, or the framing of a chunk */
+	HEAD_ROOM_LEN =
+		1024 +
+		ADMIN_HEADERS_LEN_MAX, /* for the head of a response, or the framing of a chunk */
 	/* A peer that sends requests without reading responses is disconnected at this many unread bytes. */
 	UNREAD_LEN_MAX = 64 * 1024,
 	/* Produced in one turn of the loop. */
@@ -109,6 +111,7 @@ static int print_head(struct admin_reply *c, int status, const char *content_typ
 		.length = length,
 		.closes = !c->head.keeps_alive,
 		.now = (time_t)clock_wall_s(),
+		.more = c->ops->headers,
 	};
 	return admin_print_head(stream_out(c->stream), &head);
 }
@@ -162,14 +165,18 @@ void admin_reply_text(struct admin_reply *reply, int status, const char *format,
 void admin_reply_stream(struct admin_reply *reply, int status, const char *content_type,
 	const struct admin_producer *producer, void *state)
 {
+	bool was_put_off = reply->state == WAITING;
 	must(!reply->is_answered);
 	reply->is_answered = true;
+	reply->on_gone = NULL;
 	reply->is_chunked = !admin_head_is_http_1_0(&reply->head);
 	reply->head.keeps_alive = false;
 	must(print_head(reply, status, content_type,
 		     reply->is_chunked ? ADMIN_LENGTH_CHUNKED : ADMIN_LENGTH_CLOSE) == 0);
 	if (admin_head_is_head(&reply->head)) {
 		producer->release(state);
+		if (was_put_off)
+			close_when_written(reply);
 		return;
 	}
 	reply->state = ANSWERING;

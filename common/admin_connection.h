@@ -18,6 +18,7 @@ struct admin_connection_ops {
 		void *ctx, const struct admin_request *request, struct admin_reply *reply);
 	/* It has ended and is freed after this call. */
 	void (*on_gone)(void *ctx, struct admin_reply *connection);
+	const char *headers; /* of each response: see admin_add_headers(); NULL: none */
 };
 
 /* Takes ownership of fd. `ops` must stay valid. */

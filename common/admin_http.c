@@ -48,14 +48,43 @@ static void add_accept(struct admin_head *head, const char *text, size_t len)
 	head->accept_len += taken;
 }
 
+/* Who is meant, and who asks, is taken whole or not at all: guards go by them. */
+static int add_host(struct admin_head *head, bool is_first, const char *text, size_t len)
+{
+	if (is_first && head->has_host)
+		return refuse(head, 400, "there is more than one Host header");
+	if (len > sizeof(head->host) - head->host_len)
+		return refuse(head, 400, "the Host header is too long");
+	head->has_host = true;
+	memcpy(head->host + head->host_len, text, len);
+	head->host_len += len;
+	return 0;
+}
+
+static int add_site(struct admin_head *head, bool is_first, const char *text, size_t len)
+{
+	if ((is_first && head->site_len != 0) || len > sizeof(head->site) - head->site_len)
+		return refuse(head, 400, "the Sec-Fetch-Site header is malformed");
+	memcpy(head->site + head->site_len, text, len);
+	head->site_len += len;
+	return 0;
+}
+
+static bool is_field(const struct admin_head *head, struct str name)
+{
+	return head->field_len == name.len && strncasecmp(head->field, name.p, name.len) == 0;
+}
+
 static int on_header_value(http_parser *parser, const char *text, size_t len)
 {
-	static const char accept[] = "accept";
 	struct admin_head *head = parser->data;
 	bool is_first = !head->is_in_value;
 	head->is_in_value = true;
-	if (head->field_len != sizeof(accept) - 1 ||
-		strncasecmp(head->field, accept, head->field_len) != 0)
+	if (is_field(head, STR("host")))
+		return add_host(head, is_first, text, len);
+	if (is_field(head, STR("sec-fetch-site")))
+		return add_site(head, is_first, text, len);
+	if (!is_field(head, STR("accept")))
 		return 0;
 	if (is_first && head->accept_len != 0)
 		add_accept(head, ",", 1);
@@ -89,7 +118,8 @@ static int on_message_complete(http_parser *parser)
 void admin_head_init(struct admin_head *head)
 {
 	head->len = head->target_len = head->accept_len = head->field_len = 0;
-	head->is_in_value = head->is_complete = head->keeps_alive = false;
+	head->host_len = head->site_len = 0;
+	head->is_in_value = head->is_complete = head->keeps_alive = head->has_host = false;
 	head->status = 0;
 	head->problem = NULL;
 	http_parser_init(&head->parser, HTTP_REQUEST);
@@ -126,6 +156,8 @@ void admin_head_request(const struct admin_head *head, struct admin_request *ret
 		.rest = STR(""),
 		.query = STR(""),
 		.accept = {head->accept, head->accept_len},
+		.host = {head->host, head->host_len},
+		.site = {head->site, head->site_len},
 	};
 	http_parser_url_init(&url);
 	if (http_parser_parse_url(head->target, head->target_len, 0, &url) != 0)
@@ -166,12 +198,15 @@ int admin_print_head(struct buf *out, const struct admin_answer_head *head)
 		snprintf(length, sizeof(length), "Transfer-Encoding: chunked\r\n");
 	int len = snprintf(text, sizeof(text),
 		"HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\n%s"
-		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s\r\n",
+		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s",
 		head->status, http_status_str((enum http_status)head->status), date,
 		head->content_type, length, head->status == 405 ? "Allow: GET, HEAD\r\n" : "",
 		head->closes ? "Connection: close\r\n" : "");
 	must(len > 0 && (size_t)len < sizeof(text));
-	return buf_append(out, text, (size_t)len);
+	int err = buf_append(out, text, (size_t)len);
+	if (err == 0 && head->more != NULL)
+		err = buf_append_str(out, str_from(head->more));
+	return err == 0 ? buf_append(out, "\r\n", 2) : err;
 }
 
 static int hex_of(char c)

@@ -15,6 +15,11 @@ struct admin_head {
 	size_t target_len;
 	char accept[ADMIN_ACCEPT_LEN_MAX];
 	size_t accept_len;
+	char host[ADMIN_HOST_LEN_MAX];
+	size_t host_len;
+	char site[ADMIN_SITE_LEN_MAX];
+	size_t site_len;
+	bool has_host;
 	char field[16]; /* the beginning of the name of a header */
 	size_t field_len;
 	bool is_in_value;
@@ -43,6 +48,7 @@ struct admin_answer_head {
 	int64_t length; /* of the body, or ADMIN_LENGTH_... */
 	bool closes;    /* the connection ends with this answer */
 	time_t now;
+	const char *more; /* lines, each with CRLF; NULL: none */
 };
 
 /* -EMSGSIZE: no room in `out`. */

@@ -42,6 +42,7 @@ struct admin_server {
 	size_t path_count;
 	struct listener listeners[LISTENERS_MAX];
 	size_t listener_count;
+	struct admin_connection_ops ops;
 };
 
 /* ---- paths ---- */
@@ -51,6 +52,12 @@ void admin_add_path(struct admin_server *admin, const char *path, unsigned flags
 {
 	must(admin->path_count < ADMIN_PATHS_MAX && path[0] == '/');
 	admin->paths[admin->path_count++] = (struct path){path, flags, answer, ctx};
+}
+
+void admin_add_headers(struct admin_server *admin, const char *lines)
+{
+	must(strlen(lines) <= ADMIN_HEADERS_LEN_MAX);
+	admin->ops.headers = lines;
 }
 
 static bool is_served(const struct path *path, const struct admin_request *request)
@@ -118,8 +125,6 @@ static void on_gone(void *ctx, struct admin_reply *connection)
 	}
 }
 
-static const struct admin_connection_ops connection_ops = {on_request, on_gone};
-
 /* A free place. If there is none, the connection that has been idle longest is closed: nobody can lock a probe
  * out by connecting. NULL: all are being served. */
 static struct admin_reply **find_place(struct listener *listener)
@@ -182,7 +187,8 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 	}
 	if (!listener->is_local)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	*place = admin_connection_new(loop, fd, listener->is_local, &connection_ops, listener);
+	*place =
+		admin_connection_new(loop, fd, listener->is_local, &listener->admin->ops, listener);
 }
 
 /* ---- listening ---- */
@@ -311,6 +317,7 @@ struct admin_server *admin_server_new(
 	must(allowed_count <= ADMIN_UIDS_MAX);
 	struct admin_server *admin = xcalloc(1, sizeof(*admin));
 	admin->loop = loop;
+	admin->ops = (struct admin_connection_ops){on_request, on_gone, NULL};
 	admin->uid_count = allowed_count;
 	for (size_t i = 0; i < allowed_count; i++)
 		admin->uids[i] = allowed_uids[i];

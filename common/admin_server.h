@@ -23,9 +23,12 @@
 enum {
 	ADMIN_CONNECTIONS_MAX = 32, /* per listener */
 	ADMIN_PATHS_MAX = 32,
-	ADMIN_TARGET_LEN_MAX = 1024,      /* path and query of a request; longer: 414 */
+	ADMIN_TARGET_LEN_MAX = 4 * 1024,  /* path and query of a request; longer: 414 */
 	ADMIN_HEAD_LEN_MAX = 8 * 1024,    /* request line and headers; longer: 431 */
 	ADMIN_ACCEPT_LEN_MAX = 512,       /* of the Accept headers; the rest is ignored */
+	ADMIN_HOST_LEN_MAX = 320,         /* of the Host header; longer: 400 */
+	ADMIN_SITE_LEN_MAX = 16,          /* of Sec-Fetch-Site; longer: 400 */
+	ADMIN_HEADERS_LEN_MAX = 1024,     /* of admin_add_headers() */
 	ADMIN_HEAD_S = 10,                /* for a request to arrive */
 	ADMIN_IDLE_S = 75,                /* between two requests */
 	ADMIN_STALL_S = 30,               /* without the peer reading any of a streamed response */
@@ -50,6 +53,8 @@ struct admin_request {
 	struct str rest;   /* of an ADMIN_PREFIX path: what follows it */
 	struct str query;  /* as received, without the '?'; see admin_query() */
 	struct str accept; /* the Accept header; empty: none */
+	struct str host;   /* the Host header; empty: none, or it says nothing */
+	struct str site;   /* Sec-Fetch-Site, by which a browser says who asks; empty: none */
 	bool is_local;     /* by the Unix socket */
 };
 
@@ -99,11 +104,14 @@ int admin_port(const struct admin_server *admin);
 void admin_add_path(struct admin_server *admin, const char *path, unsigned flags,
 	admin_answer_fn answer, void *ctx);
 
+/* Lines for the head of each response, whatever it says; each ends in CRLF. Kept, not copied; to be called before anybody connects. */
+void admin_add_headers(struct admin_server *admin, const char *lines);
+
 /* Decodes the value of `name` in a query (application/x-www-form-urlencoded) to ret_value, NUL-terminated. False: it is missing, does not fit into
  * `size` bytes, or contains a NUL. */
 bool admin_query(struct str query, const char *name, char *ret_value, size_t size);
 
-/* Defers the response: admin_reply_bytes() or admin_reply_text() sends it later, from the loop, and ends the connection. The caller sets any time
+/* Defers the response: admin_reply_bytes(), admin_reply_text() or admin_reply_stream() sends it later, from the loop, and ends the connection. The caller sets any time
  * limit. on_gone() is called if the peer disconnects first, and by admin_server_free(): the reply must not be used any more. */
 void admin_reply_later(struct admin_reply *reply, void (*on_gone)(void *state), void *state);
 /* A whole response; `body` is copied. One longer than ADMIN_WHOLE_LEN_MAX becomes a 500. */

@@ -246,7 +246,7 @@ struct str command_errors(const struct command *command)
 	return buf_str(&command->errors.content);
 }
 
-int command_status(const struct command *command)
+int command_exit_status(const struct command *command)
 {
 	return WIFSIGNALED(command->status) ? WTERMSIG(command->status)
 					    : WEXITSTATUS(command->status);

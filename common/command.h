@@ -47,6 +47,6 @@ struct command *command_start_call(const struct command_call *call);
 /* During on_done(): what it wrote to standard error of its own, where there is one. */
 struct str command_errors(const struct command *command);
 /* Its exit status, or the signal by which it was killed. */
-int command_status(const struct command *command);
+int command_exit_status(const struct command *command);
 /* Its output was longer than its limit. */
 bool command_is_cut(const struct command *command);

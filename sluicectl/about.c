@@ -117,6 +117,19 @@ static void read_lag(struct about *about, struct str text)
 	}
 }
 
+/* Of the watcher: changes from Kubernetes; of the translator: what it has sent to a provider; of a provider: commits. */
+static bool is_change(struct str name)
+{
+	static const struct str names[] = {STR("sluice_watcher_changes_total"),
+		STR("sluice_translator_sent_total"), STR("sluice_translator_removed_total"),
+		STR("sluice_provider_commits_total")};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (str_eq(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 void about_read_metrics(struct about *about, struct str text)
 {
 	read_lag(about, text);
@@ -131,6 +144,9 @@ void about_read_metrics(struct about *about, struct str text)
 			add_count(about->states, &about->state_count, &series);
 		} else if (str_eq(series.name, STR("sluice_watcher_queue_objects"))) {
 			about->waiting = (uint64_t)series.value;
+		} else if (is_change(series.name)) {
+			about->has_changes = true;
+			about->changes += (uint64_t)series.value;
 		}
 	}
 }
@@ -179,5 +195,7 @@ int about_put_json(const struct about *about, struct buf *out)
 		err = put_counts(out, "load_balancers", about->states, about->state_count);
 	if (err == 0 && about->has_lag)
 		err = buf_printf(out, ",\"lag_s\":%.0f", about->lag_s);
+	if (err == 0 && about->has_changes)
+		err = buf_printf(out, ",\"changes\":%" PRIu64, about->changes);
 	return err == 0 ? put_number(out, "waiting", about->waiting) : err;
 }

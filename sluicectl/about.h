@@ -26,7 +26,9 @@ struct about {
 	struct about_count
 		lost[ABOUT_COUNTS_MAX]; /* of the watcher: kinds that are not followed now */
 	size_t lost_count;
-	double lag_s;     /* the greatest age of what is known of those; 0: all are followed */
+	double lag_s; /* the greatest age of what is known of those; 0: all are followed */
+	bool has_changes;
+	uint64_t changes; /* since its start: what it was told, or the translator has sent */
 	uint64_t waiting; /* changes that the next program has not received yet */
 	struct about_count states[ABOUT_COUNTS_MAX]; /* of a provider: load balancers by state */
 	size_t state_count;

@@ -3,15 +3,11 @@
  * the program of a provider. */
 #pragma once
 
+#include "sluicectl/exits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-enum {
-#define EXIT_CODE(id, number, meaning) CTL_EXIT_##id = (number),
-#include "sluicectl/exits.def"
-#undef EXIT_CODE
-};
 
 enum command {
 #define COMMAND(id, name, arguments, summary, description) COMMAND_##id,
@@ -52,6 +48,12 @@ struct args {
 	char *requests;
 	char *backend_header;
 	struct text_list ignored_headers;
+	char *match;
+	char *skip;
+	char *limit;
+	bool worst_first;
+	bool rows;
+	bool once;
 	bool bodies;
 	bool verify;
 	bool unsafe_methods;

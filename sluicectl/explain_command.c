@@ -235,26 +235,16 @@ static int explain_live(const struct args *args, const struct subject *subject)
 	struct ask question;
 	struct buf body;
 	struct arena arena;
-	char *problem = NULL;
+	struct inspection_explanation explanation;
 	if (!live_open(args, &question))
 		return CTL_EXIT_USAGE;
-	int code = CTL_EXIT_GOOD;
 	buf_init(&body, ASK_LEN_MAX);
 	arena_init(&arena);
-	enum ask_outcome outcome = ask(&question, "translator", subject->target, &body, &problem);
-	if (outcome != ASK_GOOD) {
-		code = live_complain(outcome, problem);
-	} else {
-		struct inspection_explanation explanation;
-		struct schema_error error = {""};
-		if (inspection_decode(&inspection_explanation_schema, buf_str(&body), &arena,
-			    &explanation, &error) == 0) {
-			code = show(args, subject, &explanation);
-		} else {
-			command_complain(xasprintf("the translator's answer: %s", error.text));
-			code = CTL_EXIT_AWAY;
-		}
-	}
+	char *problem = NULL;
+	enum ask_outcome outcome =
+		live_explain(&question, subject->target, &body, &arena, &explanation, &problem);
+	int code = outcome == ASK_GOOD ? show(args, subject, &explanation)
+				       : live_complain(outcome, problem);
 	arena_fini(&arena);
 	buf_fini(&body);
 	return code;

@@ -21,7 +21,7 @@ struct resource_kind;
 struct getting {
 	const struct args *args;
 	const struct resource_kind *resource;
-	enum output_form form;
+	enum output_form form; /* with --rows the wide one */
 	struct table *table;
 	struct arena arena; /* of one frame */
 	struct arena said;  /* of the statuses */
@@ -30,6 +30,7 @@ struct getting {
 	size_t count;
 	struct lb_status *statuses; /* for load balancers; sorted by id */
 	size_t status_count;
+	struct table_choice choice;
 };
 
 /* The items of a list in one cell: the first ones, and how many were left out. */
@@ -108,12 +109,21 @@ static void add_ingress(struct getting *g, const void *value)
 	join_end(&hosts);
 	add_number(g, paths);
 	table_add(g->table, ingress->tls.count != 0 ? STR("yes") : STR("no"));
-	table_add_age(g->table, ingress->created);
+	live_add_age(g->table, ingress->created);
 }
 
 static int by_id(const void *a, const void *b)
 {
 	return str_cmp(((const struct lb_status *)a)->id, ((const struct lb_status *)b)->id);
+}
+
+/* What is worse comes first: failed, pending, nothing said. */
+static void rank_balancer(struct getting *g, const struct lb_status *status)
+{
+	table_rank(g->table, status == NULL                      ? 2
+			     : status->state == LB_STATE_FAILED  ? 0
+			     : status->state == LB_STATE_PENDING ? 1
+								 : 3);
 }
 
 static void add_balancer(struct getting *g, const void *value)
@@ -127,6 +137,7 @@ static void add_balancer(struct getting *g, const void *value)
 			? NULL
 			: bsearch(&wanted, g->statuses, g->status_count, sizeof(wanted), by_id);
 	struct joining listeners = {.g = g};
+	rank_balancer(g, status);
 	struct joining addresses = {.g = g};
 	table_add(g->table, lb->key.id);
 	table_add(g->table, lb->class_name);
@@ -154,6 +165,8 @@ static void add_pool(struct getting *g, const void *value)
 	size_t active = 0;
 	for (size_t i = 0; i < pool->endpoints.count; i++)
 		active += pool->endpoints.items[i].active;
+	table_rank(g->table,
+		pool->endpoints.count != 0 ? (double)active / (double)pool->endpoints.count : 0);
 	table_add(g->table, pool->key.id);
 	table_add(g->table, pool->service.uid.len != 0 ? STR("yes") : STR("no"));
 	table_put_uint(g->table, active);
@@ -176,6 +189,7 @@ static void add_certificate(struct getting *g, const void *value)
 	struct tm parts;
 	if (gmtime_r(&end, &parts) != NULL)
 		(void)strftime(day, sizeof(day), "%Y-%m-%d", &parts);
+	table_rank(g->table, (double)certificate->not_after);
 	table_add(g->table, certificate->key.id);
 	add_list(g, &certificate->names);
 	add_list(g, &certificate->hosts);
@@ -313,6 +327,16 @@ static char *query_of(const struct args *args, const struct resource_kind *resou
 	return query;
 }
 
+static void print_table(struct getting *g)
+{
+	if (g->form == FORM_TABLE || (g->form == FORM_WIDE && !g->args->rows)) {
+		table_print(g->table, stdout, g->form == FORM_WIDE ? 0 : live_width());
+		return;
+	}
+	must(table_put_json(g->table, &g->text) == 0);
+	show_print(stdout, buf_str(&g->text), live_form(g->args) == FORM_YAML);
+}
+
 static void print_text(struct getting *g)
 {
 	must(buf_append_str(&g->text, g->count == 0 ? STR("[]") : STR("]")) == 0);
@@ -334,11 +358,26 @@ static int get(struct getting *g, const struct ask *question)
 	free(query);
 	if (code != CTL_EXIT_GOOD)
 		return code;
-	if (g->table != NULL)
-		table_print(g->table, stdout, g->form == FORM_WIDE ? 0 : live_width());
-	else
+	if (g->table != NULL) {
+		table_choose(g->table, &g->choice);
+		print_table(g);
+	} else {
 		print_text(g);
+	}
 	return code;
+}
+
+static bool read_choice(const struct args *args, bool has_table, struct table_choice *ret_choice)
+{
+	*ret_choice = (struct table_choice){
+		.match = args->match, .limit = SIZE_MAX, .by_rank = args->worst_first};
+	bool is_given = args->match != NULL || args->skip != NULL || args->limit != NULL ||
+			args->worst_first;
+	if (is_given && !has_table) {
+		fputs("sluicectl: get chooses among rows: with JSON and YAML add --rows\n", stderr);
+		return false;
+	}
+	return live_read_part(args, &ret_choice->skip, &ret_choice->limit);
 }
 
 int command_get(const struct args *args)
@@ -353,8 +392,11 @@ int command_get(const struct args *args)
 			stderr);
 		return CTL_EXIT_USAGE;
 	}
-	if (!live_open(args, &question))
+	bool has_table = args->rows || g.form == FORM_TABLE || g.form == FORM_WIDE;
+	if (!read_choice(args, has_table, &g.choice) || !live_open(args, &question))
 		return CTL_EXIT_USAGE;
+	if (args->rows)
+		g.form = FORM_WIDE;
 	arena_init(&g.arena);
 	arena_init(&g.said);
 	buf_init(&g.text, ASK_LEN_MAX);

@@ -413,10 +413,13 @@ int command_events(const struct args *args)
 	char *problem = NULL;
 	if (!live_open(args, &question))
 		return CTL_EXIT_USAGE;
-	enum ask_outcome outcome = ask_frames(
-		&question, "translator", "/events?past=true", true, take_event, &f, &problem);
+	enum ask_outcome outcome = ask_frames(&question, "translator",
+		args->once ? "/events?past=only" : "/events?past=true", !args->once, take_event, &f,
+		&problem);
 	if (outcome != ASK_GOOD)
 		return live_complain(outcome, problem);
+	if (args->once)
+		return CTL_EXIT_GOOD;
 	/* The stream ends only if the translator ends. */
 	command_complain(xstrdup("the translator has ended"));
 	return CTL_EXIT_AWAY;

@@ -2,7 +2,7 @@
 /*
  * sluicectl: the command line tool of a Sluice line, and a line of its own for manifests, without running processes.
  *
- * In:       the command line; manifests; responses of the programs on their Unix sockets (*.admin); with `serve` requests over TCP.
+ * In:       the command line; manifests; responses of the programs on their Unix sockets (*.admin); with `serve` and `web` requests over TCP.
  * Out:      text, JSON or YAML on standard output; with `render --to` files.
  * Trusted:  with the private keys in manifests that it is given, while it runs. What it reads from the running line contains none.
  *           It cannot change anything there, and needs no privilege but to open the sockets.
@@ -42,6 +42,8 @@ static int run(const struct args *args)
 		return command_status(args);
 	case COMMAND_GET:
 		return command_get(args);
+	case COMMAND_ROUTES:
+		return command_routes(args);
 	case COMMAND_EVENTS:
 		return command_events(args);
 	case COMMAND_DIFF:
@@ -54,6 +56,8 @@ static int run(const struct args *args)
 		return command_migrate(args);
 	case COMMAND_SERVE:
 		return command_serve(args);
+	case COMMAND_WEB:
+		return command_web(args);
 	case COMMAND_COMPLETION:
 		return complete(args);
 	case COMMAND_COUNT:

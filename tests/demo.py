@@ -20,6 +20,7 @@ from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.traffic import Traffic, answers
 from lib.wait import wait_for
+from lib.web_page import WebPage
 
 AnyLine = Line | ElbLine | ProxyLine
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -198,8 +199,8 @@ def whereabouts(line: AnyLine) -> str:
 
 def keep(line: AnyLine) -> None:
     say("left running; Ctrl-C ends it")
-    print(f"  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  {whereabouts(line)}")
-    with contextlib.suppress(Asked):
+    with contextlib.suppress(Asked), WebPage(line.runtime) as page:
+        print(f"  in a browser: {page.url}\n  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  {whereabouts(line)}", flush=True)
         while True:
             signal.pause()
 

@@ -31,6 +31,7 @@ struct follower {
 	struct inspect_server *server;
 	struct admin_reply *reply;
 	uint64_t next; /* serial number of the next event */
+	uint64_t end;  /* the first one that is not wanted; UINT64_MAX: it follows */
 };
 
 struct inspect_server {
@@ -283,13 +284,16 @@ static enum admin_turn produce_events(void *state, struct buf *out)
 				  : 0;
 	if (follower->next < oldest)
 		follower->next = oldest;
-	while (follower->next < server->event_count && buf_len(out) - before < PIECE_LEN) {
+	uint64_t end = follower->end < server->event_count ? follower->end : server->event_count;
+	while (follower->next < end && buf_len(out) - before < PIECE_LEN) {
 		const struct buf *frame = &server->events[follower->next % INSPECT_EVENTS_MAX];
 		if (buf_append_str(out, buf_str(frame)) != 0)
 			return ADMIN_END;
 		follower->next++;
 	}
-	return follower->next < server->event_count ? ADMIN_MORE : ADMIN_WAIT;
+	if (follower->next >= follower->end)
+		return ADMIN_END;
+	return follower->next < end ? ADMIN_MORE : ADMIN_WAIT;
 }
 
 static void release_events(void *state)
@@ -299,7 +303,7 @@ static void release_events(void *state)
 	free(follower);
 }
 
-/* ?past=true: remembered events first. */
+/* ?past=true: remembered events first; ?past=only: nothing else. */
 static void answer_events(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	static const struct admin_producer producer = {produce_events, release_events};
@@ -308,8 +312,11 @@ static void answer_events(void *ctx, const struct admin_request *request, struct
 	char past[8];
 	follower->server = server;
 	follower->reply = reply;
+	follower->end = UINT64_MAX;
 	if (!admin_query(request->query, "past", past, sizeof(past)))
 		follower->next = server->event_count;
+	else if (strcmp(past, "only") == 0)
+		follower->end = server->event_count;
 	LIST_INSERT_HEAD(&server->followers, follower, link);
 	admin_reply_stream(reply, 200, stream_type, &producer, follower);
 }

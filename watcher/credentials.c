@@ -246,12 +246,12 @@ static const char *plugin_problem(
 	case COMMAND_TIMEOUT:
 		return "took too long";
 	case COMMAND_KILLED:
-		snprintf(room, len, "died of signal %d", command_status(plugin));
+		snprintf(room, len, "died of signal %d", command_exit_status(plugin));
 		return room;
 	case COMMAND_FAILED:
-		if (command_status(plugin) == EXIT_NOT_RUN)
+		if (command_exit_status(plugin) == EXIT_NOT_RUN)
 			return "cannot be run (exit code 127)";
-		snprintf(room, len, "ended with exit code %d", command_status(plugin));
+		snprintf(room, len, "ended with exit code %d", command_exit_status(plugin));
 		return room;
 	case COMMAND_UNSTARTED:
 		break;

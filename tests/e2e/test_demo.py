@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 
 import pytest
 
@@ -84,6 +86,9 @@ def demo(request):
 @pytest.mark.parametrize("demo, number", [("rancher", signal.SIGINT), ("rancher", signal.SIGTERM), ("elb", signal.SIGTERM), ("haproxy", signal.SIGTERM),
                                           ("nginx", signal.SIGHUP)], indirect=["demo"])
 def test_ends_when_it_is_asked_to(demo, number):
+    (page,) = re.findall(r"in a browser: (\S+)", "".join(demo.lines))
+    with urllib.request.urlopen(page, timeout=PATIENCE) as answer:
+        assert b"<title>Sluice</title>" in answer.read()
     demo.process.send_signal(number)
     assert demo.wait_gone() == 0, "".join(demo.lines)
 

@@ -101,7 +101,7 @@ def test_nothing_else_is_shown(translator, serve, tmp_path):
 def test_what_is_no_request_is_refused(translator, serve):
     server = serve()
     for request, status in ((b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400), (b"GET /metrics HTTP/1.1\r\nContent-Length: 1\r\n\r\na", 413),
-                            (b"GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413), (b"GET /" + b"a" * 2000 + b" HTTP/1.1\r\n\r\n", 414),
+                            (b"GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413), (b"GET /" + b"a" * 5000 + b" HTTP/1.1\r\n\r\n", 414),
                             (b"GET / HTTP/1.1\r\nA: " + b"b" * HEAD_LEN_MAX, 431)):
         assert say(server.port, request).startswith(b"HTTP/1.1 %d " % status), request[:40]
     assert look(server.port, "/healthz").status == 200

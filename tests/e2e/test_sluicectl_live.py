@@ -401,3 +401,53 @@ def test_diff_says_what_applying_changes(name, tmp_path):
         assert other.key.decode().splitlines()[1] not in renewed.stdout
         # Nothing of it has been applied.
         assert [e["address"] for e in ctl.explain("web")["routes"][0]["endpoints"]] == [f"{NETWORK}.0.1:8080"]
+
+
+def test_routes_are_found_by_whatever_they_are_made_of(line, ctl):
+    cluster = line.cluster
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]),
+                  one(cluster, "web", "web", host="www.example", path="/cart"), one(cluster, "other", "none", host="other.example"))
+    shop = cluster.within("shop")
+    shop.apply(one(shop, "far", "till", host="far.example"))
+    wait_for(lambda: ctl.json("routes")["matches"] == 3 and ctl.explain("web").get("state") == "applied", "all to be there", PATIENCE)
+
+    def found(*arguments: object) -> list[str]:
+        return [f"{item['namespace']}/{item['name']}" for item in ctl.json("routes", *arguments)["ingresses"]]
+
+    assert found() == ["default/other", "default/web", "shop/far"]
+    for text, names in {"WWW.Exam": ["default/web"], "/cart": ["default/web"], "default/o": ["default/other"], "till": ["shop/far"],
+                        "example": ["default/other", "default/web", "shop/far"], "nothing": []}.items():
+        assert found(text) == names, text
+    assert found("example", "-n", "shop") == ["shop/far"]
+    assert found("--skip", 1, "--limit", 1) == ["default/web"] and ctl.json("routes", "--limit", 1)["matches"] == 3
+    # Whether each is served, and why not.
+    wait_for(lambda: ctl("routes", "www").returncode == 0, "the route to be served", PATIENCE)
+    rows = ctl("routes")
+    assert rows.returncode == 1 and "ServiceNotFound" in rows.stdout and rows.stdout.count(" served") == 1, rows.stdout
+    assert "these are 1 of 3 Ingresses" in ctl("routes", "--limit", 1).stderr
+    assert ctl("routes", "--limit", "many").returncode == 2
+
+
+def test_parts_of_lists(line, ctl):
+    cluster = line.cluster
+    cluster.apply(*[item for name in ("a", "b", "c") for item in (cluster.service(name), one(cluster, name, name))], cluster.slice("b", [f"{NETWORK}.0.1"]))
+    wait_for(lambda: len(ctl.json("get", "pool")) == 3, "the pools to be there", PATIENCE)
+    got = ctl.json("get", "pool", "--rows", "--worst-first", "--skip", 1)
+    assert got["columns"][0] == "ID" and got["matches"] == 3 and [row[0] for row in got["rows"]] == ["default/c:80", "default/b:80"]
+    assert ctl.json("get", "pool", "--rows", "--match", "/B:")["rows"][0][2] == "1/1"
+    assert len(ctl("get", "pool", "--match", "default", "--limit", 2).stdout.splitlines()) == 3
+    # The objects themselves are not chosen among, and nobody shall think so.
+    assert "--rows" in (done := ctl("get", "pool", "--limit", 1, "-o", "json")).stderr and done.returncode == 2
+
+
+def test_events_of_the_past_alone(line, ctl):
+    cluster = line.cluster
+    cluster.apply(one(cluster, "web", "none"))
+
+    def past() -> list[str]:
+        done = ctl("events", "--once", "-o", "json")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(text)["reason"] for text in done.stdout.splitlines()]
+
+    wait_for(lambda: "ServiceNotFound" in past(), "the Event to be remembered", PATIENCE)
+    assert {"WatcherUp", "ProviderUp"} <= set(past())

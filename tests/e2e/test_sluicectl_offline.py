@@ -2,9 +2,11 @@
 """sluicectl without a line: what it renders is what the running line writes; what it complains of is what owners hear."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 KINDS = "ingresses,ingressclasses,services,endpointslices,secrets"
 
 
@@ -497,3 +500,33 @@ def test_what_differs_of_ingress_nginx_is_named():
     # Others are not read by that dialect, so nothing is said of their annotations.
     done = sluicectl("lint", "-f", "-", "-o", "json", text=OF_NGINX)
     assert [one["reason"] for one in json.loads(done.stdout)] == ["ClassNotOurs"]
+
+
+@pytest.mark.parametrize("command", ["render", "migrate"])
+def test_who_waits_at_a_terminal_is_told_how_far_it_is(command, tmp_path):
+    """A line that is gone at the end; standard output is without it, and so is an error output that is no terminal."""
+    slow = tmp_path / "slow.yaml"
+    manifest = (EXAMPLES / "broken.yaml").read_text()
+    whole = sluicectl(command, "-f", "-", text=manifest)
+    os.mkfifo(slow)
+    ours, theirs = pty.openpty()
+    try:
+        # What it prints goes to a file: in a pipe it could wait for this test, which waits for the terminal.
+        with (tmp_path / "told").open("wb") as out, subprocess.Popen([build_folder() / "sluicectl/sluicectl", command, "-f", slow],
+                                                                     stdin=subprocess.DEVNULL, stdout=out, stderr=theirs) as slowly:
+            os.close(theirs)
+            seen = b""
+            while b" KB of answers of the line's programs ..." not in seen:
+                seen += os.read(ours, 4096)
+            slow.write_text(manifest)
+            with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+                while piece := os.read(ours, 4096):
+                    seen += piece
+    finally:
+        os.close(ours)
+    told = (tmp_path / "told").read_text()
+    assert slowly.returncode == whole.returncode and told.replace(str(slow), "-") == whole.stdout and "\r" not in told
+    assert seen.startswith(b"\r\033[K0 KB") and "\r" not in whole.stderr
+    # It is wiped out before anything else is said.
+    last = seen.rpartition(b" ...")[2]
+    assert last.startswith(b"\r\033[K") and b"KB of answers" not in last

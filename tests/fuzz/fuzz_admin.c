@@ -34,6 +34,7 @@ static void look_at(const struct admin_head *head)
 	admin_head_request(head, &request);
 	must(request.path.len + request.query.len <= ADMIN_TARGET_LEN_MAX);
 	must(request.accept.len <= ADMIN_ACCEPT_LEN_MAX);
+	must(request.host.len <= ADMIN_HOST_LEN_MAX && request.site.len <= ADMIN_SITE_LEN_MAX);
 	if (admin_query(request.query, "a", value, sizeof(value)))
 		must(strlen(value) < sizeof(value));
 }
@@ -54,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (outcome != ADMIN_HEAD_READY)
 		return 0;
 	must(whole.target_len == pieces.target_len && whole.accept_len == pieces.accept_len);
+	must(whole.host_len == pieces.host_len && whole.site_len == pieces.site_len);
 	must(whole.keeps_alive == pieces.keeps_alive);
 	look_at(&whole);
 	return 0;

@@ -54,7 +54,33 @@ static const struct head_case head_cases[] = {
 	{"GET a HTTP/1.1\r\n\r\n", 400},
 	{"GET /a\x01 HTTP/1.1\r\n\r\n", 400},
 	{"\x16\x03\x01\x02", 400},
+	{"GET /a HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400},
+	{"GET /a HTTP/1.1\r\nHost:\r\nHost: b\r\n\r\n", 400},
+	{"GET /a HTTP/1.1\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: same-origin\r\n\r\n", 400},
+	{"GET /a HTTP/1.1\r\nSec-Fetch-Site: cross-site-and-more\r\n\r\n", 400},
 };
+
+static void test_who_is_meant_and_who_asks(void **state)
+{
+	struct admin_head head;
+	struct admin_request request;
+	size_t used = 0;
+	(void)state;
+	admin_head_init(&head);
+	assert_int_equal(admin_head_feed(&head,
+				 STR("GET / HTTP/1.1\r\nHosts: no\r\nHOST: here:1\r\n"
+				     "sec-fetch-site: same-origin\r\nHos: no\r\n\r\n"),
+				 &used),
+		ADMIN_HEAD_READY);
+	admin_head_request(&head, &request);
+	assert_true(str_eq_c(request.host, "here:1"));
+	assert_true(str_eq_c(request.site, "same-origin"));
+	admin_head_init(&head);
+	assert_int_equal(
+		admin_head_feed(&head, STR("GET / HTTP/1.1\r\n\r\n"), &used), ADMIN_HEAD_READY);
+	admin_head_request(&head, &request);
+	assert_int_equal(request.host.len + request.site.len, 0);
+}
 
 /* Feeds so many bytes at a time. */
 static void check_head(const struct head_case *want, size_t step)
@@ -117,6 +143,7 @@ static void test_limits_of_heads(void **state)
 	assert_int_equal(len, ADMIN_HEAD_LEN_MAX);
 	assert_int_equal(status_when_full("GET / HTTP/1.1\r\n", "Accept: x\r\n", &len), 431);
 	assert_int_equal(status_when_full("", "\r\n", &len), 431);
+	assert_int_equal(status_when_full("GET / HTTP/1.1\r\nHost: b", "c", &len), 400);
 }
 
 static void test_queries(void **state)
@@ -608,6 +635,41 @@ static void test_an_answer_that_is_put_off(void **state)
 	assert_int_equal(world.releases, 0);
 }
 
+static void test_pieces_that_are_put_off(void **state)
+{
+	static const struct admin_producer finite = {produce_to_the_end, release};
+	(void)state;
+	for (unsigned round = 1; round <= 2; round++) {
+		struct client *client = connect_tcp();
+		world.pieces_left = 2;
+		world.piece_len = 3;
+		ask_later(client, round == 1 ? "GET /later HTTP/1.1\r\n\r\n"
+					     : "HEAD /later HTTP/1.1\r\n\r\n");
+		admin_reply_stream(world.reply, 200, "text/x-live", &finite, &world);
+		wait_for(client, NULL);
+		assert_true(has(client, "Transfer-Encoding: chunked\r\n"));
+		assert_int_equal(
+			has(client, "000003\r\nppp\r\n000003\r\nppp\r\n0\r\n\r\n"), round == 1);
+		/* Once: it has not been told that the peer is gone, too. */
+		assert_int_equal(world.releases, round);
+	}
+}
+
+static void test_headers_of_all_answers(void **state)
+{
+	static const char *const requests[] = {"GET /public HTTP/1.1\r\nConnection: close\r\n\r\n",
+		"GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n",
+		"POST /public HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n"};
+	(void)state;
+	admin_add_headers(world.admin, "X-One: 1\r\nX-Two: 2\r\n");
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct client *client = connect_tcp();
+		say(client, requests[i]);
+		wait_for(client, NULL);
+		assert_true(has(client, "\r\nX-One: 1\r\nX-Two: 2\r\n\r\n"));
+	}
+}
+
 static void test_a_peer_that_does_not_wait(void **state)
 {
 	(void)state;
@@ -656,6 +718,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_who_is_meant_and_who_asks),
 		cmocka_unit_test(test_limits_of_heads),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test_setup_teardown(test_public_and_local, set_up, tear_down),
@@ -675,6 +738,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pieces_for_http_1_0, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_that_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_that_is_put_off, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_pieces_that_are_put_off, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_headers_of_all_answers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_peer_that_does_not_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_too_many_that_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_addresses, set_up, tear_down),

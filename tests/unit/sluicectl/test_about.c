@@ -35,7 +35,9 @@ static void test_metrics(void **ctx)
 		    "sluice_watcher_objects{kind=\"secret\"} 0\nsluice_watcher_queue_objects 3\n"
 		    "sluice_watcher_silence_seconds{kind=\"ingress\"} 1.5\n"
 		    "sluice_watcher_silence_seconds{kind=\"secret\"} 42.2\n"
-		    "sluice_provider_load_balancers{state=\"failed\"} 1\nnonsense{ 5\nalone\n"));
+		    "sluice_provider_load_balancers{state=\"failed\"} 1\n"
+		    "sluice_watcher_changes_total{kind=\"ingress\"} 7\n"
+		    "sluice_watcher_changes_total{kind=\"secret\"} 4\nnonsense{ 5\nalone\n"));
 	assert_int_equal(about.count, 2);
 	assert_true(str_eq(about.counts[0].what, STR("ingress")));
 	assert_int_equal(about.counts[0].count, 12);
@@ -46,7 +48,7 @@ static void test_metrics(void **ctx)
 	assert_int_equal(about_put_json(&about, &json), 0);
 	char *text = str_dup(buf_str(&json));
 	assert_string_equal(text, ",\"counts\":{\"ingress\":12,\"secret\":0},\"load_balancers\":{"
-				  "\"failed\":1},\"lag_s\":0,\"waiting\":3");
+				  "\"failed\":1},\"lag_s\":0,\"changes\":11,\"waiting\":3");
 	free(text);
 	buf_fini(&json);
 }
