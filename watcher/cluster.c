@@ -8,7 +8,7 @@
 #include "proto/message.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
-#include "watcher/named_secrets.h"
+#include "watcher/named_objects.h"
 
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ struct cluster {
 	const struct kind_version *versions[RECORD_KIND_COUNT]; /* in use; NULL: none */
 	struct reflector *reflectors[REFLECTORS_MAX];
 	size_t reflector_count;
-	struct named_secrets *named;
+	struct named_objects *named;
 	bool is_lost[REFLECTORS_MAX];
 	bool is_discovered; /* at least once */
 	bool is_whole;
@@ -98,7 +98,7 @@ static void become_whole(struct cluster *c)
 		if (!reflector_is_synced(c->reflectors[i]))
 			return;
 	}
-	if (c->is_whole || !c->is_discovered || !named_secrets_are_ready(c->named))
+	if (c->is_whole || !c->is_discovered || !named_objects_are_ready(c->named))
 		return;
 	for (size_t i = 0; i < ORDER_COUNT; i++) {
 		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
@@ -359,7 +359,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 	for (size_t i = 0; i < ORDER_COUNT; i++)
 		discovery.kinds[order[i]] =
 			order[i] != RECORD_INGRESS_CLASS || config->wants_classes;
-	c->named = named_secrets_new(&(struct named_secrets_config){
+	c->named = named_objects_new(&(struct named_objects_config){
 		.loop = config->loop,
 		.api = config->api,
 		.store = config->store,
@@ -389,7 +389,7 @@ void cluster_free(struct cluster *c)
 	metrics_collect_without(collect, c);
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_free(c->reflectors[i]);
-	named_secrets_free(c->named);
+	named_objects_free(c->named);
 	discovery_free(c->discovery);
 	ev_timer_stop(c->config.loop, &c->search_timer);
 	ev_timer_stop(c->config.loop, &c->review);
@@ -423,7 +423,7 @@ void cluster_hurry(struct cluster *c)
 {
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_hurry(c->reflectors[i]);
-	named_secrets_hurry(c->named);
+	named_objects_hurry(c->named);
 	if (ev_is_active(&c->search_timer)) {
 		ev_timer_stop(c->config.loop, &c->search_timer);
 		discovery_run(c->discovery);

@@ -37,7 +37,7 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 	[RECORD_SECRET] =
 		{
 			/* Only TLS Secrets: of the others only those are needed that are named, see
-			 * named_secrets.h. */
+			 * named_objects.h. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret},
 		},

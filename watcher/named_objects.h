@@ -7,11 +7,11 @@
 
 #include "watcher/reflector.h"
 
-struct named_secrets;
+struct named_objects;
 
-enum { NAMED_SECRETS_MAX = 512 };
+enum { NAMED_OBJECTS_MAX = 512 };
 
-struct named_secrets_config {
+struct named_objects_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct store *store;
@@ -19,16 +19,16 @@ struct named_secrets_config {
 	struct reflector_traits *traits;
 	const char *nginx_prefix; /* see named_refs.h */
 	void (*on_changed)(void *ctx);
-	/* named_secrets_are_ready() may have become true. */
+	/* named_objects_are_ready() may have become true. */
 	void (*on_ready)(void *ctx);
 	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why);
 	void *ctx;
 };
 
 /* Observes the store. */
-struct named_secrets *named_secrets_new(const struct named_secrets_config *config);
-void named_secrets_free(struct named_secrets *named);
+struct named_objects *named_objects_new(const struct named_objects_config *config);
+void named_objects_free(struct named_objects *named);
 /* All that are named have been asked for, and answered, if only by a refusal; for one that the server cannot give the others do not wait for ever. */
-bool named_secrets_are_ready(const struct named_secrets *named);
+bool named_objects_are_ready(const struct named_objects *named);
 /* Retries at once whatever is waiting to be retried. */
-void named_secrets_hurry(struct named_secrets *named);
+void named_objects_hurry(struct named_objects *named);

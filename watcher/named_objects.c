@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watcher/named_secrets.h"
+#include "watcher/named_objects.h"
 
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -13,9 +13,9 @@
 static const double PATIENCE_S = 10;
 
 /* One Secret that is named, or was until a moment ago. */
-struct secret_watch {
-	RB_ENTRY(secret_watch) by_name;
-	LIST_ENTRY(secret_watch) next_changed;
+struct named_watch {
+	RB_ENTRY(named_watch) by_name;
+	LIST_ENTRY(named_watch) next_changed;
 	bool is_changed; /* in that list */
 	bool is_told;    /* that there are too many */
 	size_t users;
@@ -28,20 +28,20 @@ struct secret_watch {
 /* An Ingress that names some. */
 struct naming {
 	RB_ENTRY(naming) by_name;
-	struct secret_watch *secrets[NAMED_REFS_MAX];
+	struct named_watch *secrets[NAMED_REFS_MAX];
 	size_t count;
 	struct str namespace; /* behind the struct */
 	struct str name;
 };
 
-RB_HEAD(watch_tree, secret_watch);
+RB_HEAD(watch_tree, named_watch);
 RB_HEAD(naming_tree, naming);
 
-struct named_secrets {
-	struct named_secrets_config config;
+struct named_objects {
+	struct named_objects_config config;
 	struct watch_tree watches;
 	struct naming_tree namings;
-	LIST_HEAD(changed_list, secret_watch) changed;
+	LIST_HEAD(changed_list, named_watch) changed;
 	size_t started;
 	ev_timer settle; /* from the loop: the store is changing when names are seen */
 	struct arena scratch;
@@ -53,7 +53,7 @@ static int compare_texts(struct str a_namespace, struct str a, struct str b_name
 	return order != 0 ? order : str_cmp(a, b);
 }
 
-static int compare_watches(const struct secret_watch *a, const struct secret_watch *b)
+static int compare_watches(const struct named_watch *a, const struct named_watch *b)
 {
 	return compare_texts(a->namespace, a->name, b->namespace, b->name);
 }
@@ -63,12 +63,12 @@ static int compare_namings(const struct naming *a, const struct naming *b)
 	return compare_texts(a->namespace, a->name, b->namespace, b->name);
 }
 
-RB_GENERATE_LOCAL(watch_tree, secret_watch, by_name, compare_watches)
+RB_GENERATE_LOCAL(watch_tree, named_watch, by_name, compare_watches)
 RB_GENERATE_LOCAL(naming_tree, naming, by_name, compare_namings)
 
 /* ---- who names what ---- */
 
-static void note_change(struct named_secrets *named, struct secret_watch *watch)
+static void note_change(struct named_objects *named, struct named_watch *watch)
 {
 	if (!watch->is_changed)
 		LIST_INSERT_HEAD(&named->changed, watch, next_changed);
@@ -77,11 +77,11 @@ static void note_change(struct named_secrets *named, struct secret_watch *watch)
 		ev_timer_start(named->config.loop, &named->settle);
 }
 
-static struct secret_watch *watch_for(
-	struct named_secrets *named, struct str namespace, struct str name)
+static struct named_watch *watch_for(
+	struct named_objects *named, struct str namespace, struct str name)
 {
-	struct secret_watch wanted = {.namespace = namespace, .name = name};
-	struct secret_watch *watch = RB_FIND(watch_tree, &named->watches, &wanted);
+	struct named_watch wanted = {.namespace = namespace, .name = name};
+	struct named_watch *watch = RB_FIND(watch_tree, &named->watches, &wanted);
 	if (watch != NULL)
 		return watch;
 	watch = xcalloc(1, sizeof(*watch) + namespace.len + name.len + 2);
@@ -94,23 +94,23 @@ static struct secret_watch *watch_for(
 	return watch;
 }
 
-static void release(struct named_secrets *named, struct naming *naming)
+static void release(struct named_objects *named, struct naming *naming)
 {
 	for (size_t i = 0; i < naming->count; i++) {
-		struct secret_watch *watch = naming->secrets[i];
+		struct named_watch *watch = naming->secrets[i];
 		if (--watch->users == 0)
 			note_change(named, watch);
 	}
 	naming->count = 0;
 }
 
-static struct naming *naming_of(struct named_secrets *named, const struct store_object *object)
+static struct naming *naming_of(struct named_objects *named, const struct store_object *object)
 {
 	struct naming wanted = {.namespace = store_namespace(object), .name = store_name(object)};
 	return RB_FIND(naming_tree, &named->namings, &wanted);
 }
 
-static void forget(struct named_secrets *named, struct naming *naming)
+static void forget(struct named_objects *named, struct naming *naming)
 {
 	if (naming == NULL)
 		return;
@@ -119,7 +119,7 @@ static void forget(struct named_secrets *named, struct naming *naming)
 	free(naming);
 }
 
-static struct naming *naming_for(struct named_secrets *named, const struct store_object *object)
+static struct naming *naming_for(struct named_objects *named, const struct store_object *object)
 {
 	struct str namespace = store_namespace(object);
 	struct str name = store_name(object);
@@ -138,7 +138,7 @@ static struct naming *naming_for(struct named_secrets *named, const struct store
 
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	struct str names[NAMED_REFS_MAX];
 	/* Of one that cannot be read the former names count. */
 	if (object->kind != RECORD_INGRESS || change == STORE_SAME || object->frame == NULL)
@@ -151,7 +151,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 		return;
 	}
 	struct naming *naming = naming_for(named, object);
-	struct secret_watch *watches[NAMED_REFS_MAX];
+	struct named_watch *watches[NAMED_REFS_MAX];
 	for (size_t i = 0; i < count; i++) {
 		watches[i] = watch_for(named, store_namespace(object), names[i]);
 		if (watches[i]->users++ == 0)
@@ -166,7 +166,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 
 static void on_remove(void *ctx, struct store_object *object)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	if (object->kind == RECORD_INGRESS)
 		forget(named, naming_of(named, object));
 }
@@ -175,13 +175,13 @@ static void on_remove(void *ctx, struct store_object *object)
 
 static void on_changed(void *ctx)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_changed(named->config.ctx);
 }
 
 static void on_synced(void *ctx, struct reflector *reflector)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_ready(named->config.ctx);
 }
 
@@ -191,7 +191,7 @@ static void on_following(void *ctx, struct reflector *reflector)
 
 static void on_health(void *ctx, struct reflector *reflector, double outage_s)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_ready(named->config.ctx);
 }
 
@@ -203,7 +203,7 @@ static void on_lost(void *ctx, struct reflector *reflector)
 static void on_refused(
 	void *ctx, struct reflector *reflector, const struct project_meta *meta, const char *why)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_refused(named->config.ctx, meta, why);
 }
 
@@ -216,9 +216,9 @@ static const struct reflector_ops ops = {
 	.on_refused = on_refused,
 };
 
-static void start(struct named_secrets *named, struct secret_watch *watch)
+static void start(struct named_objects *named, struct named_watch *watch)
 {
-	if (named->started == NAMED_SECRETS_MAX) {
+	if (named->started == NAMED_OBJECTS_MAX) {
 		if (!watch->is_told)
 			log_event(&EV_SECRETS_TOO_MANY, LOG_TEXT("namespace", watch->namespace),
 				LOG_TEXT("name", watch->name));
@@ -243,7 +243,7 @@ static void start(struct named_secrets *named, struct secret_watch *watch)
 	});
 }
 
-static void stop(struct named_secrets *named, struct secret_watch *watch)
+static void stop(struct named_objects *named, struct named_watch *watch)
 {
 	if (watch->reflector == NULL)
 		return;
@@ -254,10 +254,10 @@ static void stop(struct named_secrets *named, struct secret_watch *watch)
 }
 
 /* Nobody names it any more: it is as if it did not exist. */
-static void drop(struct named_secrets *named, struct secret_watch *watch)
+static void drop(struct named_objects *named, struct named_watch *watch)
 {
-	bool was_full = named->started == NAMED_SECRETS_MAX;
-	struct secret_watch *other;
+	bool was_full = named->started == NAMED_OBJECTS_MAX;
+	struct named_watch *other;
 	stop(named, watch);
 	const struct store_object *object =
 		store_find(named->config.store, RECORD_SECRET, watch->namespace, watch->name);
@@ -276,8 +276,8 @@ static void drop(struct named_secrets *named, struct secret_watch *watch)
 
 static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	struct named_secrets *named = timer->data;
-	struct secret_watch *watch;
+	struct named_objects *named = timer->data;
+	struct named_watch *watch;
 	while ((watch = LIST_FIRST(&named->changed)) != NULL) {
 		LIST_REMOVE(watch, next_changed);
 		watch->is_changed = false;
@@ -291,9 +291,9 @@ static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- lifecycle ---- */
 
-struct named_secrets *named_secrets_new(const struct named_secrets_config *config)
+struct named_objects *named_objects_new(const struct named_objects_config *config)
 {
-	struct named_secrets *named = xcalloc(1, sizeof(*named));
+	struct named_objects *named = xcalloc(1, sizeof(*named));
 	named->config = *config;
 	arena_init(&named->scratch);
 	LIST_INIT(&named->changed);
@@ -303,9 +303,9 @@ struct named_secrets *named_secrets_new(const struct named_secrets_config *confi
 	return named;
 }
 
-void named_secrets_free(struct named_secrets *named)
+void named_objects_free(struct named_objects *named)
 {
-	struct secret_watch *watch;
+	struct named_watch *watch;
 	struct naming *naming;
 	if (named == NULL)
 		return;
@@ -323,9 +323,9 @@ void named_secrets_free(struct named_secrets *named)
 	free(named);
 }
 
-bool named_secrets_are_ready(const struct named_secrets *named)
+bool named_objects_are_ready(const struct named_objects *named)
 {
-	struct secret_watch *watch;
+	struct named_watch *watch;
 	if (!LIST_EMPTY(&named->changed))
 		return false;
 	RB_FOREACH (watch, watch_tree, (struct watch_tree *)(uintptr_t)&named->watches) {
@@ -335,9 +335,9 @@ bool named_secrets_are_ready(const struct named_secrets *named)
 	return true;
 }
 
-void named_secrets_hurry(struct named_secrets *named)
+void named_objects_hurry(struct named_objects *named)
 {
-	struct secret_watch *watch;
+	struct named_watch *watch;
 	RB_FOREACH (watch, watch_tree, &named->watches) {
 		if (watch->reflector != NULL)
 			reflector_hurry(watch->reflector);
