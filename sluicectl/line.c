@@ -54,6 +54,7 @@ static const char *const kind_names[RECORD_KIND_COUNT] = {
 	[RECORD_SERVICE] = "Service",
 	[RECORD_ENDPOINTS] = "EndpointSlice",
 	[RECORD_SECRET] = "Secret",
+	[RECORD_CONFIG_MAP] = "ConfigMap",
 };
 
 /* Calls on_message for each message of a program's output. NULL, or an error message (allocated). */

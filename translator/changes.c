@@ -279,6 +279,11 @@ void change_secret(const struct changes *changes, struct secret_node *secret)
 	graph_settle(changes->graph, node);
 }
 
+void change_config_map(const struct changes *changes, struct config_map_node *map)
+{
+	graph_settle(changes->graph, &map->record.node);
+}
+
 void change_flagged(const struct changes *changes, uint16_t flags)
 {
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};

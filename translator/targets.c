@@ -145,6 +145,7 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_FRONT:
 	case NODE_SERVICE:
 	case NODE_SLICE:
+	case NODE_CONFIG_MAP:
 	case NODE_KIND_COUNT:
 		return;
 	}
@@ -161,7 +162,7 @@ static void give_up(const struct targets *targets, struct node *node)
 	diagnostics_drop(targets->diagnostics, node);
 	if (node->kind == NODE_HOST)
 		touch_listeners(targets, node);
-	if (node->kind != NODE_CLASS)
+	if (node->kind != NODE_CLASS && node->kind != NODE_CONFIG_MAP)
 		pending_give_up(targets->pending, node);
 	graph_settle(targets->graph, node);
 }
