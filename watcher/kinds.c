@@ -41,6 +41,12 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret},
 		},
+	[RECORD_CONFIG_MAP] =
+		{
+			/* Only by name, see named_objects.h. */
+			{RECORD_CONFIG_MAP, "v1", "configmaps", "ConfigMap", true, NULL,
+				project_config_map},
+		},
 };
 
 const struct kind_version *kind_version_at(enum record_kind kind, size_t index)
