@@ -17,6 +17,7 @@ struct changes {
 	struct pending *pending;
 	struct classes *classes;
 	struct plans *plans;
+	struct global_options *options;
 	struct diagnostics *diagnostics;
 	const struct owners *owners;
 	const struct claims *claims;
