@@ -115,6 +115,12 @@ void global_options_update(struct global_options *options)
 
 /* ---- what is told ---- */
 
+static bool is_set(const struct global_options *options, const struct nginx_option_spec *spec)
+{
+	return spec->type == NGINX_TYPE_OWN ? options->options.own[spec->index].is_set
+					    : options->options.defaults[spec->index].is_set;
+}
+
 /* Owners of Ingresses are told of what would have protected them; of comforts only who wrote the option. */
 static void tell_missing(const struct global_options *options, const struct object_ref *self,
 	struct diag_list *diags)
@@ -123,9 +129,8 @@ static void tell_missing(const struct global_options *options, const struct obje
 	for (size_t i = 0; i < nginx_option_spec_count; i++) {
 		const struct nginx_option_spec *spec = &nginx_option_specs[i];
 		const struct nginx_spec *form = nginx_option_form(spec);
-		bool is_default = spec->type == NGINX_TYPE_DEFAULT || spec->type == NGINX_TYPE_AUTH;
-		if (!is_default || !options->options.defaults[spec->index].is_set ||
-			form->word == NULL || ((uint64_t)policy_find(form->word) & cannot) == 0)
+		if (form == NULL || form->word == NULL || !is_set(options, spec) ||
+			((uint64_t)policy_find(form->word) & cannot) == 0)
 			continue;
 		diag_add(diags, self, "NotSupported",
 			arena_printf(diags->arena, "data[%s]", spec->key).p,

@@ -7,7 +7,7 @@
 #define NGINX_AUTH(member_, key_, usual_, nginx_, haproxy_, note_)                                 \
 	{(key_), (usual_), NGINX_TYPE_AUTH, NGINX_ROW_##member_, NGINX_##nginx_, NGINX_##haproxy_, \
 		(note_)},
-#define NGINX_OWN(member_, key_, usual_, kind_, bad_, words_, nginx_, haproxy_, note_)            \
+#define NGINX_OWN(member_, key_, usual_, kind_, bad_, words_, word_, nginx_, haproxy_, note_)     \
 	{(key_), (usual_), NGINX_TYPE_OWN, NGINX_OWN_##member_, NGINX_##nginx_, NGINX_##haproxy_, \
 		(note_)},
 #define NGINX_UNHEEDED(key_, usual_, nginx_, haproxy_, note_) \
@@ -17,11 +17,12 @@ const struct nginx_option_spec nginx_option_specs[] = {
 };
 const size_t nginx_option_spec_count = sizeof(nginx_option_specs) / sizeof(nginx_option_specs[0]);
 
-#define NGINX_OWN(member_, key_, usual_, kind_, bad_, words_, nginx_, haproxy_, note_) \
-	[NGINX_OWN_##member_] = {.name = (key_),                                       \
-		.kind = NGINX_##kind_,                                                 \
-		.bad = NGINX_##bad_,                                                   \
-		.words = (words_),                                                     \
+#define NGINX_OWN(member_, key_, usual_, kind_, bad_, words_, word_, nginx_, haproxy_, note_) \
+	[NGINX_OWN_##member_] = {.name = (key_),                                              \
+		.kind = NGINX_##kind_,                                                        \
+		.bad = NGINX_##bad_,                                                          \
+		.word = (word_),                                                              \
+		.words = (words_),                                                            \
 		.note = (note_)},
 static const struct nginx_spec own_forms[NGINX_OWN_COUNT] = {
 #include "translator/dialects/ingress_nginx_options.def"
