@@ -125,8 +125,9 @@ def test_a_change_while_parts_are_killed_costs_no_request(line):
         line.translator.restart()
         options(line, {"http-redirect-code": "302", "proxy-body-size": "10"})
         wait_for(lambda: line.proxy.request("a.test", method="POST", body=b"x" * 20).status == 413, "the last options", PATIENCE)
+        known = len(line.watcher.lines)
         line.watcher.restart()
-        line.wait_ready()
+        line.watcher.wait_event("snapshot-sent", since=known)
     assert load.good > 0 and not load.failures
 
 
