@@ -38,7 +38,7 @@ const char *nginx_header_names(struct str text, struct arena *arena, struct str_
 	for (size_t i = 0; i <= text.len; i++) {
 		if (i < text.len && text.p[i] != ',' && text.p[i] != ' ')
 			continue;
-		struct str name = {text.p + from, i - from};
+		struct str name = {str_skip(text, from).p, i - from};
 		from = i + 1;
 		if (name.len == 0)
 			continue;
