@@ -10,6 +10,7 @@
 enum {
 	NAME_MAX_LEN = 253, /* Kubernetes object names: RFC 1123 subdomain */
 	NAMESPACE_MAX_LEN = 63,
+	OBJECT_MAX_LEN = NAMESPACE_MAX_LEN + 1 + NAME_MAX_LEN,
 	UID_MAX_LEN = 128,
 	HOST_MAX_LEN = 255,
 	ID_MAX_LEN = 1024,
@@ -42,6 +43,8 @@ enum {
 	USER_HASH_MAX_LEN = 256,
 	USERS_MAX = 1000,
 	SECRET_ENTRIES_MAX = USERS_MAX,
+	CONFIG_ENTRIES_MAX = 1000,
+	CONFIG_VALUE_MAX_LEN = 16 * 1024,
 	ITEMS_MAX = 64 * 1024, /* of any list; the frame limit comes first for long ones */
 };
 #define SECONDS_MAX UINT64_C(0xffffffffff)

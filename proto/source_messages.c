@@ -19,4 +19,5 @@ const struct schema *const record_schemas[RECORD_KIND_COUNT] = {
 	[RECORD_SERVICE] = &service_record_schema,
 	[RECORD_ENDPOINTS] = &endpoints_record_schema,
 	[RECORD_SECRET] = &secret_record_schema,
+	[RECORD_CONFIG_MAP] = &config_map_record_schema,
 };

@@ -182,7 +182,7 @@ static int find_requests(struct comparing *c)
 	struct line *line = NULL;
 	replay_requests_init(&c->requests, c->requests_max);
 	if (c->args->files.count != 0) {
-		line = migrate_line_run(c->args, "nginx", &code);
+		line = migrate_line_run(c->args, "nginx", STR(""), &code);
 		if (line == NULL)
 			return code;
 	}

@@ -47,14 +47,13 @@ struct line {
 
 /* ---- output of the programs ---- */
 
-static const char *const kind_names[RECORD_KIND_COUNT] = {
-	[RECORD_NONE] = "object",
+static const char *const kind_names[RECORD_KIND_COUNT] = {[RECORD_NONE] = "object",
 	[RECORD_INGRESS] = "Ingress",
 	[RECORD_INGRESS_CLASS] = "IngressClass",
 	[RECORD_SERVICE] = "Service",
 	[RECORD_ENDPOINTS] = "EndpointSlice",
 	[RECORD_SECRET] = "Secret",
-};
+	[RECORD_CONFIG_MAP] = "ConfigMap"};
 
 /* Calls on_message for each message of a program's output. NULL, or an error message (allocated). */
 static char *read_frames(const struct line *line, int program, struct buf *from,

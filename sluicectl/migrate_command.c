@@ -69,7 +69,7 @@ static int report_line(const struct args *args, struct line *line, const char *p
 	size_t count = line_findings(line, &findings);
 	migrate_report_init(&report, provider, migrate_line_prefix(args));
 	migrate_ingresses_add(&objects, &report, findings, count);
-	migrate_controller_add(&objects, &report);
+	migrate_controller_add(&objects, &report, findings, count);
 	migrate_risks_add(&objects, &report);
 	migrate_shared_add(&objects, &report);
 	print(args, &report);
@@ -86,11 +86,56 @@ static int report_line(const struct args *args, struct line *line, const char *p
 	return code;
 }
 
+/* Names of objects; what is none is no argument of a program either. */
+static bool is_object_name(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.p[i];
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+			(c == '\0' || strchr("-./", c) == NULL))
+			return false;
+	}
+	return text.len != 0 && text.p[0] != '/' && text.p[0] != '-';
+}
+
+/* What comes through a pipe comes once. */
+static bool can_read_again(const struct args *args)
+{
+	bool can = true;
+	for (size_t i = 0; i < args->files.count; i++)
+		can &= strcmp(args->files.items[i], "-") != 0;
+	return can;
+}
+
+/* Which ConfigMap has the global options is known when the manifests were read; then they are read again, with these. */
+static struct line *read_with_options(
+	const struct args *args, struct line *line, const char *provider, int *ret_code)
+{
+	struct migrate_objects objects;
+	struct arena arena;
+	char *problem = migrate_objects_read(line_documents(line), &objects);
+	if (problem != NULL) {
+		free(problem); /* told later */
+		return line;
+	}
+	arena_init(&arena);
+	struct str map = migrate_controller_map(&objects, &arena);
+	if (is_object_name(map)) {
+		line_free(line);
+		line = migrate_line_run(args, provider, map, ret_code);
+	}
+	arena_fini(&arena);
+	migrate_objects_free(&objects);
+	return line;
+}
+
 int command_migrate(const struct args *args)
 {
 	const char *provider = args->provider != NULL ? args->provider : "nginx";
 	int code = CTL_EXIT_USAGE;
-	struct line *line = check(args) ? migrate_line_run(args, provider, &code) : NULL;
+	struct line *line = check(args) ? migrate_line_run(args, provider, STR(""), &code) : NULL;
+	if (line != NULL && !migrate_line_has_map(args) && can_read_again(args))
+		line = read_with_options(args, line, provider, &code);
 	if (line == NULL)
 		return code;
 	code = report_line(args, line, provider);

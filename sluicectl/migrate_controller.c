@@ -74,14 +74,48 @@ static void add_workload(struct migrate_report *report, const struct migrate_wor
 	}
 }
 
-static void add_map(struct migrate_report *report, const struct migrate_map *map)
+struct told {
+	const struct line_finding *items;
+	size_t count;
+};
+
+/* What is said of a value that cannot be used; absent: nothing. */
+static struct str complaint_of(
+	struct arena *arena, const struct told *told, const struct migrate_map *map, struct str key)
+{
+	struct str field = arena_printf(arena, "data[%.*s]: ", STR_FMT(key));
+	for (size_t i = 0; i < told->count; i++) {
+		const struct line_finding *finding = &told->items[i];
+		if (str_eq_c(finding->kind, "ConfigMap") &&
+			str_eq_c(finding->reason, "InvalidOption") &&
+			str_eq(finding->namespace, map->meta.namespace) &&
+			str_eq(finding->name, map->meta.name) &&
+			str_starts_with(finding->message, field))
+			return str_skip(finding->message, field.len);
+	}
+	return STR_NONE;
+}
+
+static void add_map(
+	struct migrate_report *report, const struct migrate_map *map, const struct told *told)
 {
 	const struct fates fates = {options, sizeof(options) / sizeof(options[0])};
 	struct migrate_subject *subject =
 		migrate_subjects_add(report, &report->controller, &map->meta);
 	const struct json *entry = json_first(map->data);
-	for (size_t i = 0; entry != NULL && i < MIGRATE_PARTS_MAX; i++, entry = json_next(entry))
-		add(report, subject, &fates, json_name(entry), json_text(entry));
+	for (size_t i = 0; entry != NULL && i < MIGRATE_PARTS_MAX; i++, entry = json_next(entry)) {
+		struct str key = json_name(entry);
+		struct str complaint = complaint_of(&report->arena, told, map, key);
+		if (complaint.p == NULL) {
+			add(report, subject, &fates, key, json_text(entry));
+			continue;
+		}
+		const struct migrate_row row = {.name = key,
+			.value = json_text(entry),
+			.verdict = MIGRATE_INVALID,
+			.text = complaint};
+		migrate_subject_add(report, subject, &row);
+	}
 }
 
 /* $(POD_NAMESPACE)/NAME: the variable is that of the workload, by everybody's convention. */
@@ -111,7 +145,7 @@ static void add_ports(
 }
 
 static void add_named_maps(const struct migrate_objects *objects, struct migrate_report *report,
-	const struct migrate_workload *workload)
+	const struct migrate_workload *workload, const struct told *told)
 {
 	for (size_t i = 0; i < workload->argument_count; i++) {
 		struct str name;
@@ -122,27 +156,61 @@ static void add_named_maps(const struct migrate_objects *objects, struct migrate
 		const struct migrate_map *map =
 			migrate_map_find(objects, full_name(&report->arena, workload, value));
 		if (map != NULL && str_eq_c(name, "configmap"))
-			add_map(report, map);
+			add_map(report, map, told);
 		else if (map != NULL)
 			add_ports(report, map, name);
 	}
 }
 
 /* Without the workload's manifest, the name that its chart and its manifests give the ConfigMap. */
-static void add_usual_maps(const struct migrate_objects *objects, struct migrate_report *report)
+#define USUAL_MAP "ingress-nginx-controller"
+
+static void add_usual_maps(const struct migrate_objects *objects, struct migrate_report *report,
+	const struct told *told)
 {
 	for (size_t i = 0; i < objects->map_count; i++) {
-		if (str_eq_c(objects->maps[i].meta.name, "ingress-nginx-controller"))
-			add_map(report, &objects->maps[i]);
+		if (str_eq_c(objects->maps[i].meta.name, USUAL_MAP))
+			add_map(report, &objects->maps[i], told);
 	}
 }
 
-void migrate_controller_add(const struct migrate_objects *objects, struct migrate_report *report)
+static struct str name_of(const struct migrate_map *map, struct arena *arena)
 {
+	return arena_printf(
+		arena, "%.*s/%.*s", STR_FMT(map->meta.namespace), STR_FMT(map->meta.name));
+}
+
+struct str migrate_controller_map(const struct migrate_objects *objects, struct arena *arena)
+{
+	for (size_t i = 0; i < objects->workload_count; i++) {
+		const struct migrate_workload *workload = &objects->workloads[i];
+		struct str name;
+		struct str value;
+		for (size_t k = 0; k < workload->argument_count; k++) {
+			if (!migrate_argument_split(workload->arguments[k], &name, &value) ||
+				!str_eq_c(name, "configmap"))
+				continue;
+			const struct migrate_map *map =
+				migrate_map_find(objects, full_name(arena, workload, value));
+			if (map != NULL)
+				return name_of(map, arena);
+		}
+	}
+	for (size_t i = 0; i < objects->map_count && objects->workload_count == 0; i++) {
+		if (str_eq_c(objects->maps[i].meta.name, USUAL_MAP))
+			return name_of(&objects->maps[i], arena);
+	}
+	return STR("");
+}
+
+void migrate_controller_add(const struct migrate_objects *objects, struct migrate_report *report,
+	const struct line_finding *findings, size_t count)
+{
+	const struct told told = {findings, count};
 	for (size_t i = 0; i < objects->workload_count; i++)
 		add_workload(report, &objects->workloads[i]);
 	for (size_t i = 0; i < objects->workload_count; i++)
-		add_named_maps(objects, report, &objects->workloads[i]);
+		add_named_maps(objects, report, &objects->workloads[i], &told);
 	if (objects->workload_count == 0)
-		add_usual_maps(objects, report);
+		add_usual_maps(objects, report, &told);
 }

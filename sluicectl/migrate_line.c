@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAP_SETTING "ingress-nginx-configmap"
+
 /* The value of a setting; NULL: it is not set. */
 static const char *setting(const struct args *args, const char *name)
 {
@@ -20,15 +22,19 @@ static const char *setting(const struct args *args, const char *name)
 }
 
 /* As the translator is told, with the dialect switched on. */
-struct line *migrate_line_run(const struct args *args, const char *provider, int *ret_code)
+struct line *migrate_line_run(
+	const struct args *args, const char *provider, struct str map, int *ret_code)
 {
 	static char dialect[] = "ingress-nginx=true";
 	struct args extended = *args;
+	char *options = map.len != 0 ? xasprintf(MAP_SETTING "=%.*s", STR_FMT(map)) : NULL;
 	extended.settings.items =
-		xcalloc(args->settings.count + 1, sizeof(*extended.settings.items));
+		xcalloc(args->settings.count + 2, sizeof(*extended.settings.items));
 	for (size_t i = 0; i < args->settings.count; i++)
 		extended.settings.items[i] = args->settings.items[i];
 	extended.settings.items[extended.settings.count++] = dialect;
+	if (options != NULL)
+		extended.settings.items[extended.settings.count++] = options;
 	const struct line_request request = {
 		.goal = LINE_FINDINGS,
 		.args = &extended,
@@ -38,7 +44,13 @@ struct line *migrate_line_run(const struct args *args, const char *provider, int
 	};
 	struct line *line = line_run(&request, ret_code);
 	free(extended.settings.items);
+	free(options);
 	return line;
+}
+
+bool migrate_line_has_map(const struct args *args)
+{
+	return setting(args, MAP_SETTING) != NULL;
 }
 
 struct str migrate_line_prefix(const struct args *args)

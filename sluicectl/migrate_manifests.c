@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "sluicectl/migrate_controller.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static void put_container(struct buf *out, const struct migrate_objects *objects
 }
 
 /* What the original was told, for the line. It served Services of type ExternalName unless it was forbidden. */
-static void make_settings(const struct migrate_objects *objects, struct buf *out)
+static void make_settings(const struct migrate_objects *objects, struct str map, struct buf *out)
 {
 	bool has_names = !str_eq_c(migrate_argument(objects, "disable-svc-external-name"), "true");
 	put(out, "# What the arguments of ingress-nginx were, for the line.\n"
@@ -65,6 +66,31 @@ static void make_settings(const struct migrate_objects *objects, struct buf *out
 	put_variable(out, "SLUICE_ALLOW_EXTERNAL_NAME", has_names ? STR("true") : STR("false"));
 	put_container(out, objects, "watcher");
 	put_variable(out, "SLUICE_WATCH_INGRESS_WITHOUT_CLASS", STR("false"));
+	if (map.len != 0)
+		put_variable(out, "SLUICE_INGRESS_NGINX_CONFIGMAP", map);
+}
+
+/* The watcher may read that one ConfigMap. */
+static void make_rights(struct str map, struct buf *out)
+{
+	const char *slash = str_find(map, '/');
+	struct str namespace = {map.p, slash != NULL ? (size_t)(slash - map.p) : 0};
+	put(out, "# The watcher may read the ConfigMap with the global options; add those with "
+		 "headers that are named.\n");
+	if (slash == NULL)
+		return;
+	put(out, "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: "
+		 "sluice-options\n  namespace: ");
+	put_value(out, namespace);
+	put(out, "\nrules:\n  - apiGroups: [\"\"]\n    resources: [configmaps]\n    "
+		 "resourceNames: [");
+	put_value(out, str_skip(map, namespace.len + 1));
+	put(out, "]\n    verbs: [list, watch]\n---\napiVersion: rbac.authorization.k8s.io/v1\n"
+		 "kind: RoleBinding\nmetadata:\n  name: sluice-options\n  namespace: ");
+	put_value(out, namespace);
+	put(out, "\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: "
+		 "sluice-options}\nsubjects:\n  - {kind: ServiceAccount, name: sluice, namespace: "
+		 "sluice-system}\n");
 }
 
 static void make_class(struct buf *out, struct str name)
@@ -84,7 +110,7 @@ static void make_classes(const struct migrate_objects *objects, struct buf *out)
 		make_class(out, STR("nginx"));
 }
 
-static void make_overlay(const char *provider, struct buf *out)
+static void make_overlay(const char *provider, bool has_map, struct buf *out)
 {
 	must(buf_printf(out,
 		     "# The line beside ingress-nginx. This folder stands in Sluice's source; "
@@ -95,10 +121,10 @@ static void make_overlay(const char *provider, struct buf *out)
 		     "out when traffic has moved.\n"
 		     "apiVersion: kustomize.config.k8s.io/v1beta1\n"
 		     "kind: Kustomization\n"
-		     "resources: [../docker/kubernetes/%s]\n"
+		     "resources: [../docker/kubernetes/%s%s]\n"
 		     "components: [../docker/kubernetes/beside-ingress-nginx]\n"
 		     "patches:\n  - path: settings.yaml\n",
-		     provider, provider) == 0);
+		     provider, provider, has_map ? ", rights.yaml" : "") == 0);
 }
 
 static char *write_file(const char *folder, const char *name, const struct buf *content)
@@ -120,18 +146,25 @@ char *migrate_manifests_write(
 	const char *folder, const char *provider, const struct migrate_objects *objects)
 {
 	static const char *const names[] = {
-		"kustomization.yaml", "settings.yaml", "ingressclass.yaml"};
+		"kustomization.yaml", "settings.yaml", "ingressclass.yaml", "rights.yaml"};
 	struct buf files[sizeof(names) / sizeof(names[0])];
 	char *problem = NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		buf_init(&files[i], FILE_LEN_MAX);
-	make_overlay(provider, &files[0]);
-	make_settings(objects, &files[1]);
+	struct arena arena;
+	arena_init(&arena);
+	struct str map = migrate_controller_map(objects, &arena);
+	make_overlay(provider, map.len != 0, &files[0]);
+	make_settings(objects, map, &files[1]);
 	make_classes(objects, &files[2]);
+	make_rights(map, &files[3]);
+	/* Without such a ConfigMap nothing is needed for it. */
+	size_t count = sizeof(names) / sizeof(names[0]) - (map.len == 0);
+	arena_fini(&arena);
 	int err = files_exist(folder) ? 0 : files_make_dir(folder, FOLDER_MODE);
 	if (err != 0)
 		problem = xasprintf("%s: %s", folder, files_problem(err));
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && problem == NULL; i++)
+	for (size_t i = 0; i < count && problem == NULL; i++)
 		problem = write_file(folder, names[i], &files[i]);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		buf_fini(&files[i]);

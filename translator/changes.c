@@ -294,6 +294,33 @@ void change_flagged(const struct changes *changes, uint16_t flags)
 	}
 }
 
+static void replan_users(const struct changes *changes, struct node *node)
+{
+	struct use *use;
+	plans_forget_all(changes->plans);
+	RB_FOREACH (use, use_tree, &node->users) {
+		change_ingress(changes, use->user, NULL);
+		arena_reset(changes->scratch);
+	}
+}
+
+void change_config_map(const struct changes *changes, struct config_map_node *map)
+{
+	struct node *node = &map->record.node;
+	struct config_map_node *options = global_options_node(changes->options);
+	bool has_options = global_options_concern(changes->options, node_key(node));
+	if (has_options)
+		global_options_update(changes->options);
+	if (map->record.payload == NULL)
+		diagnostics_drop(changes->diagnostics, node);
+	if (has_options && options != NULL && options != map)
+		replan_users(changes, &options->record.node);
+	if (has_options && options != NULL && options->record.payload != NULL)
+		pending_diagnose(changes->pending, &options->record.node, DIAGNOSTICS_CONTENT);
+	replan_users(changes, node);
+	graph_settle(changes->graph, node);
+}
+
 static void update_classes(const struct changes *changes, const struct class_node *changed)
 {
 	int flags = classes_update(changes->classes, changed);
@@ -314,6 +341,11 @@ void change_class(const struct changes *changes, struct class_node *class)
 
 void change_all(const struct changes *changes)
 {
+	struct config_map_node *options = NULL;
+	global_options_update(changes->options);
+	options = global_options_node(changes->options);
+	if (options != NULL && options->record.payload != NULL)
+		pending_diagnose(changes->pending, &options->record.node, DIAGNOSTICS_CONTENT);
 	plans_forget_all(changes->plans);
 	update_classes(changes, NULL);
 }

@@ -70,7 +70,9 @@ static int compare_ingresses(const struct object_ref *a, const struct object_ref
 		order = str_cmp(a->name, b->name);
 	if (order == 0)
 		order = (int)a->is_service - (int)b->is_service;
-	return order != 0 ? order : (int)a->is_class - (int)b->is_class;
+	if (order == 0)
+		order = (int)a->is_class - (int)b->is_class;
+	return order != 0 ? order : (int)a->is_config_map - (int)b->is_config_map;
 }
 
 static int compare_diags(const void *left, const void *right)

@@ -117,6 +117,8 @@ static enum record_kind kind_of(const struct object_ref *owner)
 {
 	if (owner->is_class)
 		return RECORD_INGRESS_CLASS;
+	if (owner->is_config_map)
+		return RECORD_CONFIG_MAP;
 	return owner->is_service ? RECORD_SERVICE : RECORD_INGRESS;
 }
 

@@ -44,6 +44,7 @@ static void set_changes(struct engine *engine)
 		.pending = engine->pending,
 		.classes = engine->classes,
 		.plans = engine->plans,
+		.options = engine->options,
 		.diagnostics = engine->diagnostics,
 		.owners = &engine->owners,
 		.claims = &engine->claims,
@@ -63,6 +64,7 @@ static void set_objects(struct engine *engine)
 		.secrets = engine->secrets,
 		.classes = engine->classes,
 		.plans = engine->plans,
+		.options = engine->options,
 		.claims = &engine->claims,
 		.host_paths = &engine->host_paths,
 		.scratch = &engine->scratch};
@@ -112,8 +114,10 @@ struct engine *engine_new(
 	engine->pending = pending_new(&engine->graph, engine->provider, &engine->scratch);
 	engine->classes = classes_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, engine->pending, &engine->scratch);
-	engine->plans = plans_new(
-		&engine->graph, engine->source, engine->provider, &engine->config, engine->classes);
+	engine->options = global_options_new(
+		&engine->graph, engine->source, engine->provider, config->takes_nginx);
+	engine->plans = plans_new(&engine->graph, engine->source, engine->provider, &engine->config,
+		engine->classes, engine->options);
 	engine->diagnostics = diagnostics_new(engine->source, engine->pending, &engine->scratch);
 	engine->publish = publish_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, engine->pending, &engine->scratch);
@@ -142,6 +146,7 @@ void engine_free(struct engine *engine)
 	served_free(engine->served);
 	publish_free(engine->publish);
 	plans_free(engine->plans);
+	global_options_free(engine->options);
 	classes_free(engine->classes);
 	pending_free(engine->pending);
 	secrets_free(engine->secrets);

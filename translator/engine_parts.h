@@ -25,6 +25,7 @@ struct engine {
 
 	/* an Ingress, understood */
 	struct classes *classes;
+	struct global_options *options;
 	struct plans *plans;
 
 	/* what its owner is told, and what only one owner can have */

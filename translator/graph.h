@@ -10,6 +10,7 @@
  *                 +--> pool
  *                 +--> secret, which is also the certificate object
  *                 +--> class
+ *                 +--> config map, with headers or the global options of its dialect
  *                 +--> claim, of what only one of several can have (claims.c)
  *                 +--> policy, of this Ingress alone
  *                 +--> users, made of a Secret (users.c)
@@ -34,6 +35,7 @@ enum node_kind {
 	NODE_SERVICE,
 	NODE_SLICE,
 	NODE_SECRET,
+	NODE_CONFIG_MAP,
 	NODE_FRONT, /* a Service that wants a load balancer; struct ingress_node */
 	NODE_BALANCER,
 	NODE_HOST,
@@ -138,6 +140,10 @@ struct slice_node {
 	struct record record;
 	RB_ENTRY(slice_node) by_key;
 	struct service_node *service; /* NULL: belongs to none */
+};
+
+struct config_map_node {
+	struct record record;
 };
 
 struct secret_facts;

@@ -13,6 +13,7 @@ union any_record {
 	struct service_record service;
 	struct endpoints_record endpoints;
 	struct secret_record secret;
+	struct config_map_record config_map;
 };
 
 bool inspect_init(struct inspect_list *list, struct str type)

@@ -25,6 +25,7 @@ enum object_order object_order(const struct node *node)
 	case NODE_CLASS:
 	case NODE_SERVICE:
 	case NODE_SLICE:
+	case NODE_CONFIG_MAP:
 	case NODE_CLAIM:
 	case NODE_KIND_COUNT:
 		break;

@@ -456,6 +456,9 @@ void object_diagnose(const struct objects *objects, struct node *node, struct di
 		diagnose_ingress(objects, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind == NODE_CLASS)
 		classes_diagnose(objects->classes, (struct class_node *)(void *)node, diags);
+	else if (node->kind == NODE_CONFIG_MAP)
+		global_options_diagnose(
+			objects->options, (struct config_map_node *)(void *)node, diags);
 	else if (node->kind == NODE_HOST
 			 ? node_has_users(node)
 			 : node->kind != NODE_SECRET && object_is_wanted(objects->secrets, node))

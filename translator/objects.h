@@ -15,6 +15,7 @@ struct objects {
 	struct secrets *secrets;
 	struct classes *classes;
 	struct plans *plans;
+	const struct global_options *options;
 	const struct claims *claims;
 	const struct host_paths *host_paths;
 	struct arena *scratch;

@@ -273,7 +273,19 @@ static void read_annotations(struct plan_maker *m)
 	m->nginx = arena_alloc(m->arena, sizeof(*m->nginx));
 	annotations_read(&ours, m->arena, &plan->values, m->diags);
 	nginx_values_read(m->ingress, m->context->nginx_prefix, &teller, m->nginx);
+	nginx_options_apply(m->context->nginx_options, &teller, m->nginx);
+	m->nginx->maps = m->context->nginx_maps;
 	ingress_nginx_read_values(m->nginx, &teller, &plan->values);
+}
+
+/* A change of one of them changes the plan. */
+static void note_config_maps(const struct plan_maker *m)
+{
+	if (m->nginx == NULL)
+		return;
+	m->plan->config_maps = m->nginx->maps.used;
+	if (m->context->nginx_options != NULL)
+		*PLAN_PUSH(m, &m->plan->config_maps) = m->context->nginx_options->map;
 }
 
 /* A canary is served where the Ingress is that it takes a share of. */
@@ -306,6 +318,7 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 	policies_refuse(ingress, context, arena, ret_plan, diags);
 	read_passthrough(&m);
 	plan_read_route(&m);
+	note_config_maps(&m);
 	if (ret_plan->route.canary != NULL)
 		forget_listeners(&ret_plan->values);
 	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&

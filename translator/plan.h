@@ -20,6 +20,7 @@
 #include "translator/annotations.h"
 #include "translator/class.h"
 #include "translator/class_listeners.h"
+#include "translator/dialects/ingress_nginx_options.h"
 #include "translator/route_settings.h"
 #include "translator/rules.h"
 
@@ -46,7 +47,9 @@ struct plan_context {
 	uint64_t https_port;
 	const struct class_table *classes; /* NULL: none is known */
 	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
-	bool is_released;        /* a Service whose load balancer has been removed */
+	const struct nginx_options *nginx_options; /* the global ones; NULL: there are none */
+	struct nginx_maps nginx_maps;              /* ConfigMaps that its annotations name */
+	bool is_released; /* a Service whose load balancer has been removed */
 };
 
 /* Prefixes of the id of a class's load balancer, before the name of the class: for the one that classes share, which is named after our own
@@ -126,6 +129,7 @@ struct plan {
 	struct route_settings route;
 	const struct claim_route *claim_route; /* NULL: there is nothing to do but to serve */
 	struct str policy;                     /* id of its policy; empty: it has none */
+	struct str_list config_maps;           /* NAMESPACE/NAME of those that it depends on */
 	struct str users;                      /* id of those of its policy; empty: none */
 };
 

@@ -89,7 +89,7 @@ static void add_www(const struct extras *e, struct hosted hosted)
 	if (hosted.match != HOST_EXACT)
 		return;
 	struct redirect *redirect = arena_alloc(m->arena, sizeof(*redirect));
-	redirect->status = 308;
+	redirect->status = e->m->plan->route.www_status;
 	*add_piece(m, redirect) = (struct piece){.value = REQUEST_SCHEME};
 	*add_piece(m, redirect) = (struct piece){.text = STR("://")};
 	*add_piece(m, redirect) = (struct piece){.text = hosted.host};

@@ -22,6 +22,7 @@ struct plans {
 	const struct provider_peer *provider;
 	const struct engine_config *config;
 	const struct classes *classes;
+	const struct global_options *options;
 	struct plan_slot slots[PLAN_SLOTS];
 	struct plan_slot old;
 	uint64_t clock;
@@ -29,14 +30,15 @@ struct plans {
 
 struct plans *plans_new(struct graph *graph, const struct source_peer *source,
 	const struct provider_peer *provider, const struct engine_config *config,
-	const struct classes *classes)
+	const struct classes *classes, const struct global_options *options)
 {
 	struct plans *plans = xcalloc(1, sizeof(*plans));
 	*plans = (struct plans){.graph = graph,
 		.source = source,
 		.provider = provider,
 		.config = config,
-		.classes = classes};
+		.classes = classes,
+		.options = options};
 	for (size_t i = 0; i < PLAN_SLOTS; i++)
 		arena_init(&plans->slots[i].arena);
 	arena_init(&plans->old.arena);
@@ -66,6 +68,12 @@ static const struct ingress_class_record *named_class(
 	return class;
 }
 
+static const struct config_map_record *find_map(void *ctx, struct str key, struct arena *arena)
+{
+	const struct plans *plans = ctx;
+	return global_options_find_map(plans->graph, key, arena);
+}
+
 static void make(struct plans *plans, struct ingress_node *ingress, struct arena *arena,
 	struct plan *ret_plan, struct diag_list *diags)
 {
@@ -81,6 +89,11 @@ static void make(struct plans *plans, struct ingress_node *ingress, struct arena
 		.https_port = plans->config->https_port,
 		.classes = classes_table(plans->classes),
 		.nginx_prefix = plans->config->nginx_prefix,
+		.nginx_options = global_options_get(plans->options),
+		.nginx_maps = {.find = source_peer_syncs(plans->source, RECORD_CONFIG_MAP)
+					       ? find_map
+					       : NULL,
+			.ctx = plans},
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "translator/classes.h"
+#include "translator/global_options.h"
 #include "translator/plan.h"
 
 enum { PLAN_LARGE_SLOTS = 8 /* at most as many share a host */ };
@@ -30,7 +31,7 @@ struct plan_slot {
 /* All must stay valid. `config`: the ports of the load balancer that classes share. */
 struct plans *plans_new(struct graph *graph, const struct source_peer *source,
 	const struct provider_peer *provider, const struct engine_config *config,
-	const struct classes *classes);
+	const struct classes *classes, const struct global_options *options);
 void plans_free(struct plans *plans);
 
 /* The plan of an Ingress that has a record; valid until a fourth other plan is requested, or the

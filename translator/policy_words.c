@@ -14,6 +14,15 @@ enum policy_scope policy_scope(enum policy_bit word)
 	return policies[__builtin_ctzll(word)].scope;
 }
 
+enum policy_bit policy_find(const char *word)
+{
+	for (unsigned i = 0; i < POLICY_COUNT; i++) {
+		if (strcmp(word, policies[i].word) == 0)
+			return (enum policy_bit)(UINT64_C(1) << i);
+	}
+	return POLICY_NONE;
+}
+
 uint64_t policies_missing(const struct str_list *list)
 {
 	uint64_t missing = 0;

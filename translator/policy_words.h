@@ -17,6 +17,8 @@ enum policy_scope policy_scope(enum policy_bit word);
 
 /* The bits of the policies whose words the list leaves out. */
 uint64_t policies_missing(const struct str_list *list);
+/* The policy of a word; POLICY_NONE: there is none. */
+enum policy_bit policy_find(const char *word);
 /* The bits of all that is done with requests. */
 uint64_t policies_of_requests(void);
 /* Whether rules answer 503 where what the word stands for cannot be had; otherwise they do without. */

@@ -10,6 +10,7 @@ static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
 	[RECORD_SERVICE] = NODE_SERVICE,
 	[RECORD_ENDPOINTS] = NODE_SLICE,
 	[RECORD_SECRET] = NODE_SECRET,
+	[RECORD_CONFIG_MAP] = NODE_CONFIG_MAP,
 };
 
 enum node_kind record_node_kind(enum record_kind kind)

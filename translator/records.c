@@ -69,6 +69,9 @@ static void change(struct records *records, struct record *record, const struct 
 	case NODE_SECRET:
 		change_secret(records->changes, (struct secret_node *)(void *)record);
 		return;
+	case NODE_CONFIG_MAP:
+		change_config_map(records->changes, (struct config_map_node *)(void *)record);
+		return;
 	case NODE_BALANCER:
 	case NODE_HOST:
 	case NODE_POOL:

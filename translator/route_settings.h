@@ -91,6 +91,7 @@ struct route_settings {
 	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
 	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */
 	struct str_list aliases;         /* more names of its first host; checked */
+	uint64_t www_status;             /* of the redirect that follows, if there is one */
 	bool has_www_redirect; /* its hosts with "www." before them, or without, lead to them */
 	/* The path of a rule that ends in a slash is where requests for the same without it are sent to: to the origin, or to a path where there is none. */
 	bool has_slash_redirects;

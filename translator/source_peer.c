@@ -40,6 +40,7 @@ static void free_settings(struct source_settings *settings)
 	free_text(settings->ingress_class);
 	free_text(settings->controller_name);
 	free_text(settings->load_balancer_class);
+	free_text(settings->nginx_options);
 }
 
 void source_peer_free(struct source_peer *source)
@@ -77,6 +78,7 @@ static bool same_settings(const struct source_settings *a, const struct source_s
 	       str_eq(a->controller_name, b->controller_name) &&
 	       a->without_class == b->without_class &&
 	       str_eq(a->load_balancer_class, b->load_balancer_class) &&
+	       str_eq(a->nginx_options, b->nginx_options) &&
 	       a->without_load_balancer_class == b->without_load_balancer_class;
 }
 
@@ -93,6 +95,7 @@ static void replace_settings(struct source_peer *source, const struct source_set
 		.controller_name = copy_text(settings->controller_name),
 		.without_class = settings->without_class,
 		.load_balancer_class = copy_text(settings->load_balancer_class),
+		.nginx_options = copy_text(settings->nginx_options),
 		.without_load_balancer_class = settings->without_load_balancer_class,
 	};
 	log_event(&EV_SETTINGS, LOG_TEXT("ingress_class", settings->ingress_class),

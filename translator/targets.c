@@ -80,7 +80,8 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 	if (plan == NULL)
 		return t;
 	size_t most = 7 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
-		      plan->tls.count + plan->names.count + plan->ports.count;
+		      plan->tls.count + plan->names.count + plan->ports.count +
+		      plan->config_maps.count;
 	t.items = arena_calloc(targets->scratch, most, sizeof(*t.items));
 	t.hosts = arena_calloc(targets->scratch, plan->hosts.count, sizeof(struct host_node *));
 	if (!str_is_empty(plan->named_class))
@@ -97,6 +98,10 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 			t.items[t.count++] = pool_target(targets, plan, &plan->pools.items[i]);
 		gather_secrets(targets, plan, &t);
 		gather_policy(targets, plan, &t);
+		for (size_t i = 0; i < plan->config_maps.count; i++)
+			t.items[t.count++] = &graph_get(
+				targets->graph, NODE_CONFIG_MAP, plan->config_maps.items[i])
+						      ->node;
 		if (plan->scope == BALANCER_OF_CLASS)
 			gather_claims(targets, plan, &t);
 	}
@@ -145,6 +150,7 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_FRONT:
 	case NODE_SERVICE:
 	case NODE_SLICE:
+	case NODE_CONFIG_MAP:
 	case NODE_KIND_COUNT:
 		return;
 	}
@@ -158,10 +164,11 @@ static void give_up(const struct targets *targets, struct node *node)
 		facts_free(secret->facts);
 		secret->facts = NULL;
 	}
-	diagnostics_drop(targets->diagnostics, node);
+	if (node->kind != NODE_CONFIG_MAP) /* see change_config_map() */
+		diagnostics_drop(targets->diagnostics, node);
 	if (node->kind == NODE_HOST)
 		touch_listeners(targets, node);
-	if (node->kind != NODE_CLASS)
+	if (node->kind != NODE_CLASS && node->kind != NODE_CONFIG_MAP)
 		pending_give_up(targets->pending, node);
 	graph_settle(targets->graph, node);
 }

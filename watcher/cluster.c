@@ -8,7 +8,7 @@
 #include "proto/message.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
-#include "watcher/named_secrets.h"
+#include "watcher/named_objects.h"
 
 #include <stdio.h>
 
@@ -27,8 +27,8 @@ static const double REVIEW_S = 1.0;
 static const double AGE_TOLD_S = 2.0;
 
 /* Ingresses come last, so that a receiver gets what they refer to first. */
-static const enum record_kind order[] = {
-	RECORD_INGRESS_CLASS, RECORD_SERVICE, RECORD_ENDPOINTS, RECORD_SECRET, RECORD_INGRESS};
+static const enum record_kind order[] = {RECORD_INGRESS_CLASS, RECORD_SERVICE, RECORD_ENDPOINTS,
+	RECORD_SECRET, RECORD_CONFIG_MAP, RECORD_INGRESS};
 enum { ORDER_COUNT = sizeof(order) / sizeof(order[0]) };
 
 struct cluster {
@@ -38,7 +38,7 @@ struct cluster {
 	const struct kind_version *versions[RECORD_KIND_COUNT]; /* in use; NULL: none */
 	struct reflector *reflectors[REFLECTORS_MAX];
 	size_t reflector_count;
-	struct named_secrets *named;
+	struct named_objects *named;
 	bool is_lost[REFLECTORS_MAX];
 	bool is_discovered; /* at least once */
 	bool is_whole;
@@ -47,6 +47,20 @@ struct cluster {
 	ev_timer search_timer;
 	ev_timer review;
 };
+
+/* Whether it is to be watched, if the server has it. */
+static bool is_wanted(const struct cluster *c, enum record_kind kind)
+{
+	if (kind == RECORD_CONFIG_MAP)
+		return c->config.named.options_name.len != 0;
+	return kind != RECORD_INGRESS_CLASS || c->config.wants_classes;
+}
+
+/* Whether nothing is complete without it. */
+static bool is_required(const struct cluster *c, enum record_kind kind)
+{
+	return kind != RECORD_INGRESS_CLASS && is_wanted(c, kind);
+}
 
 /* ---- what is missing ---- */
 
@@ -67,7 +81,7 @@ static void review(struct cluster *c)
 			c->discovery_problem[0] != '\0' ? c->discovery_problem
 							: "asking the API server");
 	for (size_t i = 0; c->is_discovered && i < ORDER_COUNT; i++) {
-		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
+		if (c->versions[order[i]] == NULL && is_required(c, order[i]))
 			used = add_words(missing, used, record_kind_word(order[i]),
 				"not served by the API server");
 	}
@@ -79,6 +93,9 @@ static void review(struct cluster *c)
 			used = add_words(missing, used,
 				record_kind_word(reflector_version(r)->kind), problem);
 	}
+	const char *problem = named_objects_problem(c->named);
+	if (problem != NULL)
+		used = add_words(missing, used, record_kind_word(RECORD_CONFIG_MAP), problem);
 	bool must_look_again = used != 0 || !is_followed;
 	if (must_look_again && !ev_is_active(&c->review))
 		ev_timer_again(c->config.loop, &c->review);
@@ -98,10 +115,10 @@ static void become_whole(struct cluster *c)
 		if (!reflector_is_synced(c->reflectors[i]))
 			return;
 	}
-	if (c->is_whole || !c->is_discovered || !named_secrets_are_ready(c->named))
+	if (c->is_whole || !c->is_discovered || !named_objects_are_ready(c->named))
 		return;
 	for (size_t i = 0; i < ORDER_COUNT; i++) {
-		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
+		if (c->versions[order[i]] == NULL && is_required(c, order[i]))
 			return;
 	}
 	c->is_whole = true;
@@ -187,12 +204,14 @@ static const struct reflector_ops reflector_ops = {
 static void on_named_ready(void *ctx)
 {
 	become_whole(ctx);
+	review(ctx);
 }
 
-static void on_named_refused(void *ctx, const struct project_meta *meta, const char *why)
+static void on_named_refused(
+	void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why)
 {
 	struct cluster *c = ctx;
-	c->config.ops->on_refused(c->config.ctx, RECORD_SECRET, meta, why);
+	c->config.ops->on_refused(c->config.ctx, kind, meta, why);
 }
 
 /* ---- reflectors ---- */
@@ -216,6 +235,8 @@ static struct reflector *start_reflector(
 static void add_reflectors(struct cluster *c, const struct kind_version *version)
 {
 	size_t count = version->namespaced ? c->config.namespaces.count : 0;
+	if (version->kind == RECORD_CONFIG_MAP)
+		return; /* see named_objects.h */
 	for (size_t i = 0; i < (count != 0 ? count : 1); i++) {
 		must(c->reflector_count < REFLECTORS_MAX);
 		const char *namespace = count != 0 ? c->config.namespaces.items[i] : NULL;
@@ -273,12 +294,11 @@ static void on_discovered(void *ctx, const struct discovery_result *result)
 	for (size_t i = 0; i < ORDER_COUNT; i++) {
 		const struct kind_version *version = result->versions[order[i]];
 		bool is_new = c->versions[order[i]] == NULL;
-		bool is_wanted = order[i] != RECORD_INGRESS_CLASS || c->config.wants_classes;
 		if (version == NULL) {
-			if (is_wanted && is_new && !c->is_discovered)
+			if (is_wanted(c, order[i]) && is_new && !c->is_discovered)
 				log_event(&EV_NOT_SERVED,
 					LOG_STR("kind", record_kind_word(order[i])));
-			is_missing = is_missing || order[i] != RECORD_INGRESS_CLASS;
+			is_missing = is_missing || is_required(c, order[i]);
 			continue;
 		}
 		note_version(c, version);
@@ -357,15 +377,14 @@ struct cluster *cluster_new(const struct cluster_config *config)
 		.ctx = c,
 	};
 	for (size_t i = 0; i < ORDER_COUNT; i++)
-		discovery.kinds[order[i]] =
-			order[i] != RECORD_INGRESS_CLASS || config->wants_classes;
-	c->named = named_secrets_new(&(struct named_secrets_config){
+		discovery.kinds[order[i]] = is_wanted(c, order[i]);
+	c->named = named_objects_new(&(struct named_objects_config){
 		.loop = config->loop,
 		.api = config->api,
 		.store = config->store,
 		.options = config->options,
 		.traits = &c->traits,
-		.nginx_prefix = config->nginx_prefix,
+		.refs = config->named,
 		.on_changed = on_changed,
 		.on_ready = on_named_ready,
 		.on_refused = on_named_refused,
@@ -389,7 +408,7 @@ void cluster_free(struct cluster *c)
 	metrics_collect_without(collect, c);
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_free(c->reflectors[i]);
-	named_secrets_free(c->named);
+	named_objects_free(c->named);
 	discovery_free(c->discovery);
 	ev_timer_stop(c->config.loop, &c->search_timer);
 	ev_timer_stop(c->config.loop, &c->review);
@@ -423,7 +442,7 @@ void cluster_hurry(struct cluster *c)
 {
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_hurry(c->reflectors[i]);
-	named_secrets_hurry(c->named);
+	named_objects_hurry(c->named);
 	if (ev_is_active(&c->search_timer)) {
 		ev_timer_stop(c->config.loop, &c->search_timer);
 		discovery_run(c->discovery);

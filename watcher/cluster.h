@@ -7,6 +7,7 @@
 
 #include "common/options.h"
 #include "watcher/discovery.h"
+#include "watcher/named_refs.h"
 #include "watcher/reflector.h"
 
 struct cluster;
@@ -32,7 +33,7 @@ struct cluster_config {
 	struct store *store;
 	const struct reflector_options *options; /* kept */
 	struct option_list namespaces;           /* kept; none: all */
-	const char *nginx_prefix;                /* kept; see named_refs.h */
+	struct named_refs_config named;          /* its texts are kept */
 	bool wants_streams;
 	bool wants_classes; /* IngressClass objects */
 	const struct cluster_ops *ops;

@@ -54,6 +54,15 @@ static char *check_lease(const struct config *config)
 	return NULL;
 }
 
+struct named_refs_config config_named(const struct config *config)
+{
+	struct named_refs_config named = {.nginx_prefix = config->ingress_nginx_prefix};
+	if (config->ingress_nginx_configmap != NULL)
+		(void)named_refs_split(str_from(config->ingress_nginx_configmap),
+			&named.options_namespace, &named.options_name);
+	return named;
+}
+
 char *config_check(const struct config *config)
 {
 	if (strlen(config->ingress_class) > WORD_MAX ||
@@ -64,6 +73,10 @@ char *config_check(const struct config *config)
 			WORD_MAX);
 	if (config->load_balancer_class[0] == '\0')
 		return xstrdup("--load-balancer-class must not be empty");
+	const char *map = config->ingress_nginx_configmap;
+	struct str dummy;
+	if (map != NULL && !named_refs_split(str_from(map), &dummy, &dummy))
+		return xasprintf("--ingress-nginx-configmap %s: NAMESPACE/NAME is expected", map);
 	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
 		return xasprintf(
 			"at most %d namespaces can be named; leave --namespace out to watch all",

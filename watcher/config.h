@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/daemon.h"
+#include "watcher/named_refs.h"
 
 #define ADMIN_PORT "10241"
 
@@ -41,6 +42,7 @@ struct config {
 	struct option_list manifests;
 	char *records;
 	char *ingress_nginx_prefix;
+	char *ingress_nginx_configmap;
 	bool update_status;
 	char *places;
 	char *documents;
@@ -49,5 +51,7 @@ struct config {
 
 extern const struct option_table config_table;
 
+/* What is watched by its name; texts of the configuration. */
+struct named_refs_config config_named(const struct config *config);
 /* NULL, or what is wrong in words (the caller frees it). */
 char *config_check(const struct config *config);

@@ -103,6 +103,7 @@ static void add_object(struct json *event, const struct events *e, const struct 
 		[RECORD_SERVICE] = "Service",
 		[RECORD_ENDPOINTS] = "EndpointSlice",
 		[RECORD_SECRET] = "Secret",
+		[RECORD_CONFIG_MAP] = "ConfigMap",
 	};
 	const struct kind_version *version = e->versions[p->kind];
 	struct json *object = json_add_object(event, "involvedObject");

@@ -14,7 +14,7 @@ struct intake {
 	const struct kind_version *version;
 	struct store *store;
 	const struct project_ours *ours;
-	bool is_named;     /* its objects are watched by name, see named_secrets.h */
+	bool is_named;     /* its objects are watched by name, see named_objects.h */
 	bool has_nameless; /* an object was refused of which not even the name is known */
 	struct arena arena;
 	struct buf encoded;

@@ -37,9 +37,15 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 	[RECORD_SECRET] =
 		{
 			/* Only TLS Secrets: of the others only those are needed that are named, see
-			 * named_secrets.h. */
+			 * named_objects.h. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret},
+		},
+	[RECORD_CONFIG_MAP] =
+		{
+			/* Only by name, see named_objects.h. */
+			{RECORD_CONFIG_MAP, "v1", "configmaps", "ConfigMap", true, NULL,
+				project_config_map},
 		},
 };
 

@@ -122,6 +122,7 @@ static void on_kinds(void *ctx, const int *kinds, size_t count)
 		.without_class = watcher.config->without_class,
 		.load_balancer_class = watcher.reflectors.ours.load_balancer_class,
 		.without_load_balancer_class = watcher.reflectors.ours.without_class,
+		.nginx_options = str_from(watcher.config->ingress_nginx_configmap),
 	};
 	if (!is_first) {
 		/* Settings are sent once per connection, so a changed set of kinds needs a new one. */
@@ -355,6 +356,7 @@ static void open_parts(const struct config *config)
 		.loop = loop,
 		.api = watcher.api,
 		.namespaces = config->namespaces,
+		.options = config_named(config),
 		.again_s = 2. * config->backoff_max, /* a minute, unless told otherwise */
 		.on_missing = on_writer_problem,
 		.ctx = &watcher.rights_missing,
@@ -365,7 +367,7 @@ static void open_parts(const struct config *config)
 		.store = &watcher.store,
 		.options = &watcher.reflectors,
 		.namespaces = config->namespaces,
-		.nginx_prefix = config->ingress_nginx_prefix,
+		.named = config_named(config),
 		.wants_streams = config->streaming_lists,
 		.wants_classes = config->ingress_classes,
 		.ops = &cluster_ops,

@@ -11,7 +11,6 @@
 #include "watcher/manifest_documents.h"
 #include "watcher/manifest_inputs.h"
 #include "watcher/manifest_places.h"
-#include "watcher/named_refs.h"
 #include "watcher/outlet.h"
 
 #include <stdio.h>
@@ -73,15 +72,19 @@ static bool is_watched(
 	struct str namespace = STR_NONE;
 	if (version->kind == RECORD_INGRESS_CLASS && !config->ingress_classes)
 		return false;
+	if (version->kind == RECORD_CONFIG_MAP)
+		return config->ingress_nginx_configmap != NULL;
 	return !version->namespaced ||
 	       !json_get_str(json_get(object, "metadata"), "namespace", &namespace) ||
 	       is_watched_namespace(config, namespace);
 }
 
-/* A Secret that is watched only if an Ingress names it. */
+/* A Secret that is watched only if an Ingress names it, or a ConfigMap. */
 static bool is_by_name(const struct json *object, const struct kind_version *version)
 {
 	struct str type = STR_NONE;
+	if (version->kind == RECORD_CONFIG_MAP)
+		return true;
 	return version->kind == RECORD_SECRET &&
 	       (!json_get_str(object, "type", &type) || !str_eq_c(type, PROJECT_TLS_TYPE));
 }
@@ -123,32 +126,52 @@ static void on_object(void *ctx, const struct json *object, const struct manifes
 	arena_reset(&filter->scratch);
 }
 
-/* Which Secrets are named is known when everything was read. */
-static void keep_named(struct filter *filter)
+static const enum record_kind named_kinds[] = {RECORD_SECRET, RECORD_CONFIG_MAP};
+static const enum record_kind naming_kinds[] = {RECORD_INGRESS, RECORD_CONFIG_MAP};
+
+static void keep_named_by(
+	struct filter *filter, const struct named_refs_config *config, struct store_object *object)
+{
+	struct named_ref refs[NAMED_REFS_MAX];
+	size_t count = named_refs_of(object, config, &filter->scratch, refs);
+	for (size_t i = 0; i < count; i++) {
+		struct store_object *named =
+			store_find(&filter->store, refs[i].kind, refs[i].namespace, refs[i].name);
+		if (named != NULL)
+			named->is_seen = true;
+	}
+	arena_reset(&filter->scratch);
+}
+
+static void drop_unnamed(struct filter *filter, enum record_kind kind)
 {
 	struct store_object *next = NULL;
-	struct store_object *object = store_first(&filter->store, RECORD_SECRET);
-	for (; object != NULL; object = store_next(object))
-		object->is_seen = !object->is_named;
-	object = store_first(&filter->store, RECORD_INGRESS);
-	for (; object != NULL; object = store_next(object)) {
-		struct str names[NAMED_REFS_MAX];
-		size_t count = named_refs_of(
-			object, filter->config->ingress_nginx_prefix, &filter->scratch, names);
-		for (size_t i = 0; i < count; i++) {
-			struct store_object *secret = store_find(
-				&filter->store, RECORD_SECRET, store_namespace(object), names[i]);
-			if (secret != NULL)
-				secret->is_seen = true;
-		}
-		arena_reset(&filter->scratch);
-	}
-	for (object = store_first(&filter->store, RECORD_SECRET); object != NULL; object = next) {
+	struct store_object *object = store_first(&filter->store, kind);
+	for (; object != NULL; object = next) {
 		next = store_next(object);
 		if (!object->is_seen)
-			(void)store_remove(&filter->store, RECORD_SECRET, store_namespace(object),
-				store_name(object));
+			(void)store_remove(
+				&filter->store, kind, store_namespace(object), store_name(object));
 	}
+}
+
+/* Which of them are named is known when everything was read. */
+static void keep_named(struct filter *filter)
+{
+	const struct named_refs_config config = config_named(filter->config);
+	for (size_t i = 0; i < 2; i++) {
+		struct store_object *object = store_first(&filter->store, named_kinds[i]);
+		for (; object != NULL; object = store_next(object))
+			object->is_seen =
+				!object->is_named || named_refs_is_options(&config, object);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		struct store_object *object = store_first(&filter->store, naming_kinds[i]);
+		for (; object != NULL; object = store_next(object))
+			keep_named_by(filter, &config, object);
+	}
+	for (size_t i = 0; i < 2; i++)
+		drop_unnamed(filter, named_kinds[i]);
 }
 
 /* ---- records of a running line ---- */
@@ -255,7 +278,10 @@ static void send_all(struct filter *filter)
 			   (filter->has_records || filter->store.counts[RECORD_INGRESS_CLASS] != 0);
 	size_t count = 0;
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		if (k != RECORD_INGRESS_CLASS || has_classes)
+		bool is_there = k == RECORD_INGRESS_CLASS ? has_classes
+				: k == RECORD_CONFIG_MAP  ? config->ingress_nginx_configmap != NULL
+							  : true;
+		if (is_there)
 			filter->kinds[count++] = k;
 	}
 	const struct source_settings settings = {
@@ -265,6 +291,7 @@ static void send_all(struct filter *filter)
 		.without_class = config->without_class,
 		.load_balancer_class = filter->ours.load_balancer_class,
 		.without_load_balancer_class = filter->ours.without_class,
+		.nginx_options = str_from(config->ingress_nginx_configmap),
 	};
 	send_hello(filter);
 	outlet_set_settings(&filter->outlet, &settings);

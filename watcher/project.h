@@ -70,6 +70,7 @@ project_fn project_endpoint_slice_v1;
 project_fn project_endpoint_slice_v1beta1;
 project_fn project_endpoints;
 project_fn project_secret;
+project_fn project_config_map;
 
 /* Name, namespace and so on. False: the error says why; *ret_meta still has what identifies the
  * object, as far as it can be read. Without a name it has nothing. */
@@ -118,6 +119,7 @@ union project_record {
 	struct service_record service;
 	struct endpoints_record endpoints;
 	struct secret_record secret;
+	struct config_map_record config_map;
 };
 
 /* ---- for the projecting functions themselves ---- */

@@ -25,6 +25,8 @@ static const struct need {
 	{RECORD_ENDPOINTS, "watch", ""},
 	{RECORD_SECRET, "list", ""},
 	{RECORD_SECRET, "watch", ""},
+	{RECORD_CONFIG_MAP, "list", ""},
+	{RECORD_CONFIG_MAP, "watch", ""},
 	{RECORD_INGRESS, "list", ""},
 	{RECORD_INGRESS, "watch", ""},
 	{RECORD_INGRESS, "patch", "status"},
@@ -50,6 +52,12 @@ static void ask_next(struct rights *r);
 static bool is_namespaced(const struct rights *r, const struct need *need)
 {
 	return need->kind == RECORD_NONE || r->versions[need->kind]->namespaced;
+}
+
+/* ConfigMaps are asked for by name, and nobody needs a right to all of them. */
+static bool is_by_name(const struct rights *r)
+{
+	return needs[r->need].kind == RECORD_CONFIG_MAP;
 }
 
 static const char *namespace_of(const struct rights *r)
@@ -87,21 +95,27 @@ static struct json *make_review(const struct rights *r)
 	json_add_str(what, "resource", str_from(resource_of(r)));
 	if (need->subresource[0] != '\0')
 		json_add_str(what, "subresource", str_from(need->subresource));
-	if (namespace_of(r) != NULL)
+	if (is_by_name(r)) {
+		json_add_str(what, "namespace", r->config.options.options_namespace);
+		json_add_str(what, "name", r->config.options.options_name);
+	} else if (namespace_of(r) != NULL) {
 		json_add_str(what, "namespace", str_from(namespace_of(r)));
+	}
 	return review;
 }
 
 static void note_missing(struct rights *r)
 {
 	const struct need *need = &needs[r->need];
-	const char *namespace = namespace_of(r);
+	struct str namespace =
+		is_by_name(r) ? r->config.options.options_namespace : str_from(namespace_of(r));
+	struct str name = is_by_name(r) ? r->config.options.options_name : STR("");
 	struct str group = group_of(r);
 	char right[512];
-	snprintf(right, sizeof(right), "%s %s%s%.*s%s%s%s%s", need->verb, resource_of(r),
+	snprintf(right, sizeof(right), "%s %s%s%.*s%s%s%s%.*s%s%.*s", need->verb, resource_of(r),
 		group.len != 0 ? "." : "", STR_FMT(group), need->subresource[0] != '\0' ? "/" : "",
-		need->subresource, namespace != NULL ? " in namespace " : "",
-		namespace != NULL ? namespace : "");
+		need->subresource, name.len != 0 ? " " : "", STR_FMT(name),
+		namespace.len != 0 ? " in namespace " : "", STR_FMT(namespace));
 	log_event(&EV_RIGHT_MISSING, LOG_STR("right", right));
 	/* What does not fit is in the log. */
 	(void)buf_printf(
@@ -112,7 +126,8 @@ static void note_missing(struct rights *r)
 
 static void step(struct rights *r)
 {
-	bool is_once = r->config.namespaces.count == 0 || !is_namespaced(r, &needs[r->need]);
+	bool is_once = r->config.namespaces.count == 0 || is_by_name(r) ||
+		       !is_namespaced(r, &needs[r->need]);
 	if (!is_once && ++r->namespace < r->config.namespaces.count)
 		return;
 	r->namespace = 0;

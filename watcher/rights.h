@@ -9,6 +9,7 @@
 
 #include "watcher/api.h"
 #include "watcher/kinds.h"
+#include "watcher/named_refs.h"
 
 struct rights;
 
@@ -16,7 +17,9 @@ struct rights_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct option_list namespaces; /* kept; none: all */
-	double again_s;                /* between checks while a right is missing */
+	struct named_refs_config
+		options; /* whose ConfigMap has to be readable; its texts are kept */
+	double again_s;  /* between checks while a right is missing */
 	/* What is missing, one line for each right ("list ingresses.networking.k8s.io (not allowed)"); NULL: nothing. */
 	void (*on_missing)(void *ctx, const char *missing);
 	void *ctx;

@@ -24,7 +24,7 @@ struct store_object {
 	enum record_kind kind;
 	bool is_seen;   /* in the list that is coming in */
 	bool is_missed; /* not in the list before, nor seen since */
-	bool is_named;  /* watched by its name, see named_secrets.h */
+	bool is_named;  /* watched by its name, see named_objects.h */
 	/* These belong to the outlet. */
 	struct outlet_change *queued; /* NULL: it is not in the queue */
 	bool is_sent;                 /* the peer knows this object */

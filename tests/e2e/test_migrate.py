@@ -64,6 +64,22 @@ def test_each_of_the_136_is_accounted_for():
     assert "unknown" not in verdicts.values() and verdicts["server-snippet"] == "refused" and verdicts["proxy-buffer-size"] in ("not-needed", "invalid")
 
 
+def test_values_of_the_options_are_tried(tmp_path):
+    """From files at once; through a pipe, which cannot be read again, when it is said which ConfigMap it is."""
+    options = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "options", "namespace": "in"},
+               "data": {"proxy-body-size": "banana", "proxy-read-timeout": "90", "whitelist-source-range": "x", "use-gzip": "true", "hsts": "true", "nonsense": "1"}}
+    text = manifests(ingress("a"), controller("--configmap=$(POD_NAMESPACE)/options"), options)
+    (tmp_path / "all.json").write_text(text)
+    for arguments, given in ((["-f", tmp_path / "all.json"], ""), (["-f", "-", "--with", "ingress-nginx-configmap=in/options"], text)):
+        report = json.loads(sluicectl("migrate", "-o", "json", *arguments, text=given).stdout)
+        rows = {row["name"]: row for one in report["controller"] if one["kind"] == "ConfigMap" for row in one["rows"]}
+        assert {name: row["verdict"] for name, row in rows.items()} == {
+            "proxy-body-size": "invalid", "proxy-read-timeout": "same", "whitelist-source-range": "invalid", "use-gzip": "not-heeded", "hsts": "same", "nonsense": "unknown"}
+        assert "a number, perhaps with k, m or g, is expected" in rows["proxy-body-size"]["text"]
+        [problem] = [row for one in report["ingresses"] for row in one["rows"] if row["verdict"] == "problem" and "InvalidOption" in row["text"]]
+        assert "whitelist-source-range" in problem["text"] and problem["closed"]
+
+
 def test_nothing_to_do_is_told_by_the_exit_code():
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "n"}, "spec": {"ports": [{"port": 80}]}}
     done = sluicectl("migrate", "-f", "-", text=manifests(ingress("a", permanent_redirect="https://b.test"), service))
@@ -100,9 +116,22 @@ def test_manifests_for_a_move(tmp_path):
     classes = [one for one in yaml.safe_load_all((tmp_path / "move/ingressclass.yaml").read_text()) if one]
     assert [(one["metadata"]["name"], one["spec"]["controller"]) for one in classes] == [("edge", "k8s.io/ingress-nginx")]
     assert yaml.safe_load((tmp_path / "move/kustomization.yaml").read_text())["resources"] == ["../docker/kubernetes/haproxy"]
+    assert not (tmp_path / "move/rights.yaml").exists()
     again = sluicectl("migrate", "-f", "-", "--manifests", tmp_path / "move", text=text)
     assert again.returncode == 3 and "is not written over" in again.stderr
     assert yaml.safe_load((tmp_path / "move/kustomization.yaml").read_text())["resources"] == ["../docker/kubernetes/haproxy"]
+
+
+def test_manifests_have_a_right_to_the_options_alone(tmp_path):
+    options = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "options", "namespace": "in"}, "data": {}}
+    sluicectl("migrate", "-f", "-", "--manifests", tmp_path / "move", text=manifests(controller("--configmap=in/options"), options))
+    settings = yaml.safe_load((tmp_path / "move/settings.yaml").read_text())
+    found = {one["name"]: {e["name"]: e["value"] for e in one["env"]} for one in settings["spec"]["template"]["spec"]["containers"]}
+    assert found["watcher"]["SLUICE_INGRESS_NGINX_CONFIGMAP"] == "in/options"
+    role, binding = yaml.safe_load_all((tmp_path / "move/rights.yaml").read_text())
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["options"], "verbs": ["list", "watch"]}]
+    assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "in" and binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert yaml.safe_load((tmp_path / "move/kustomization.yaml").read_text())["resources"] == ["../docker/kubernetes/nginx", "rights.yaml"]
 
 
 # compare

@@ -378,7 +378,7 @@ spec: {defaultBackend: {service: {name: missing, port: {number: 80}}}}
         assert told == sluicectl("--help", command).stdout == sluicectl("help", command).stdout
         # Each option of the command's help is known to it wherever it stands, and each other one is refused by name.
         for option in re.findall(r"--([a-z-]+)", sluicectl("--help=markdown").stdout.split("| option |")[1]):
-            value = {"provider": ["nginx"], "output": ["json"], "color": ["never"], "show-secrets": []}.get(option, ["x"])
+            value = {"provider": ["nginx"], "output": ["json"], "color": ["never"], "show-secrets": [], "worst-first": [], "rows": [], "once": []}.get(option, ["x"])
             before = sluicectl(f"--{option}", *value, command, "--help")
             assert before.stdout == (told if f"--{option}" in told else ""), (command, option)
             assert before.returncode == sluicectl(command, f"--{option}", *value, "--help").returncode == (0 if before.stdout else 2)

@@ -3,6 +3,7 @@
  * fits into the protocol, and has nothing that a proxy could take for more than text. */
 #include "common/must.h"
 #include "translator/dialects/ingress_nginx.h"
+#include "translator/dialects/ingress_nginx_configmap.h"
 #include "translator/pieces.h"
 
 #include <stddef.h>
@@ -80,6 +81,10 @@ static void check_route(const struct route_settings *route)
 	check_cors(policy->cors);
 	check_limits(policy->rate_limits);
 	check_pieces(policy->rewrite.items, policy->rewrite.count);
+	must(policy->response_headers.count <= 64 && policy->request_headers.count <= 64 + 4);
+	for (size_t i = 0; i < policy->response_headers.count; i++)
+		check_pieces(policy->response_headers.items[i].value.items,
+			policy->response_headers.items[i].value.count);
 	for (size_t i = 0; i < policy->request_headers.count; i++)
 		check_pieces(policy->request_headers.items[i].value.items,
 			policy->request_headers.items[i].value.count);
@@ -107,6 +112,20 @@ static void check_values(const struct annotation_values *values)
 	check_words(values->stickiness->domain);
 }
 
+/* The ConfigMap stands for all that are named. */
+static const struct config_map_record *find_option_map(void *ctx, struct str key)
+{
+	must(key.len != 0);
+	return ctx;
+}
+
+static const struct config_map_record *find_map(void *ctx, struct str key, struct arena *arena)
+{
+	must(key.len != 0);
+	return ctx;
+}
+
+/* Options of the ConfigMap have "@" before their names. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct annotation items[PAIRS_MAX];
@@ -116,13 +135,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct route_settings route = {0};
 	struct annotation_values values = {0};
 	struct nginx_values nginx;
+	struct nginx_options options;
+	struct config_entry entries[PAIRS_MAX];
+	struct config_map_record map = {
+		.key = {RECORD_CONFIG_MAP, STR("n"), STR("o"), STR("u")}, .entries = {entries, 0}};
 	size_t count = 0;
 	arena_init(&arena);
 	diag_list_init(&diags, &arena);
 	struct ingress_path path = {.path = take_text(&rest)};
 	struct ingress_rule rule = {.host = STR("a.test"), .paths = {&path, 1}};
-	while (rest.len != 0 && count < PAIRS_MAX) {
+	while (rest.len != 0 && count < PAIRS_MAX && map.entries.count < PAIRS_MAX) {
 		struct str name = take_text(&rest);
+		if (str_starts_with(name, STR("@"))) {
+			entries[map.entries.count++] = (struct config_entry){
+				.key = str_skip(name, 1), .value = take_text(&rest)};
+			continue;
+		}
 		struct str key = arena_printf(&arena, INGRESS_NGINX_PREFIX "/%.*s", STR_FMT(name));
 		items[count++] = (struct annotation){key, take_text(&rest)};
 	}
@@ -131,7 +159,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.rules = {&rule, 1}};
 	const struct dialect dialect = {&ingress, {STR("n"), STR("i")}, &arena, &diags, &route};
 	const struct nginx_teller teller = {&dialect.self, &arena, &diags};
+	const struct nginx_configmap source = {.map = &map,
+		.key = STR("n/o"),
+		.find = find_option_map,
+		.ctx = &map,
+		.diags = &diags};
+	nginx_configmap_read(&source, &arena, &options);
+	must((options.closed_by == NULL && options.auth_closed_by == NULL) || diags.count != 0);
+	diags.count = 0;
 	nginx_values_read(&ingress, STR_NONE, &teller, &nginx);
+	nginx_options_apply(&options, &teller, &nginx);
+	nginx.maps = (struct nginx_maps){.find = find_map, .ctx = &map};
 	ingress_nginx_read_values(&nginx, &teller, &values);
 	ingress_nginx_read_route(&dialect, &nginx, 443);
 	nginx_values_tell_verdicts(&ingress, STR_NONE, &teller);

@@ -23,7 +23,7 @@ static void make_report(const struct migrate_objects *objects)
 	buf_init(&out, OUTPUT_LEN_MAX);
 	migrate_report_init(&report, "nginx", PREFIX);
 	migrate_ingresses_add(objects, &report, NULL, 0);
-	migrate_controller_add(objects, &report);
+	migrate_controller_add(objects, &report, NULL, 0);
 	migrate_risks_add(objects, &report);
 	migrate_shared_add(objects, &report);
 	must(migrate_print_json(&report, &out) == 0);

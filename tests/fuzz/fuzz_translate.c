@@ -76,9 +76,10 @@ static void draw_annotations(struct draw *d, struct ingress_record *ingress)
 			PICK(d, "scale", "sluice.io/group", "http.port", "https.port", "allow.http",
 				"sluice.io/tls-passthrough", "kubernetes.io/ingress.class",
 				"io.rancher.x", "config", "io.rancher.stickiness.policy",
-				"io.rancher.kubernetes.livenessprobes"),
+				"io.rancher.kubernetes.livenessprobes",
+				"nginx.ingress.kubernetes.io/custom-headers"),
 			PICK(d, "1", "g", "false", "true", "rancher", "443", "cookie: c",
-				"{\"s0\": {\"tcpSocket\": {}}}")};
+				"{\"s0\": {\"tcpSocket\": {}}}", "nginx", "a/m")};
 }
 
 static void *draw_ingress(struct draw *d)
@@ -159,11 +160,27 @@ static void *draw_slice(struct draw *d)
 	return slice;
 }
 
+static void *draw_config_map(struct draw *d)
+{
+	struct config_map_record *map = arena_alloc(d->arena, sizeof(*map));
+	map->key = (struct record_key){
+		RECORD_CONFIG_MAP, STR("a"), PICK(d, "o", "m", "h"), PICK(d, "u0", "u1")};
+	map->entries.count = pick(d, ITEMS_MAX);
+	map->entries.items = arena_calloc(d->arena, ITEMS_MAX, sizeof(struct config_entry));
+	for (size_t i = 0; i < map->entries.count; i++)
+		map->entries.items[i] = (struct config_entry){
+			.key = PICK(d, "proxy-body-size", "add-headers", "X-A",
+				"global-allowed-response-headers", "whitelist-source-range",
+				"force-ssl-redirect"),
+			.value = PICK(d, "8m", "a/h", "a/m", "X-A", "10.0.0.0/8", "true", "x")};
+	return map;
+}
+
 static void *draw_record(struct draw *d)
 {
 	struct secret_record *secret;
 	struct ingress_class_record *class;
-	switch (pick(d, 6)) {
+	switch (pick(d, 7)) {
 	case 0:
 	case 1:
 		return draw_ingress(d);
@@ -172,6 +189,8 @@ static void *draw_record(struct draw *d)
 	case 3:
 		return draw_slice(d);
 	case 4:
+		return draw_config_map(d);
+	case 5:
 		secret = arena_alloc(d->arena, sizeof(*secret));
 		secret->key =
 			(struct record_key){RECORD_SECRET, PICK(d, "a", "b"), STR("t"), STR("u")};
@@ -324,19 +343,22 @@ static void give_record(struct side *side, const void *record)
 static void open_side(struct side *side, enum grouping grouping)
 {
 	static const struct engine_config config = {
-		.default_namespace = {"a", 1}, .default_name = {"t", 1}};
+		.default_namespace = {"a", 1}, .default_name = {"t", 1}, .takes_nginx = true};
 	static int kinds[] = {RECORD_INGRESS, RECORD_INGRESS_CLASS, RECORD_SERVICE,
-		RECORD_ENDPOINTS, RECORD_SECRET};
-	struct source_settings settings = {.kinds = {kinds, 5},
+		RECORD_ENDPOINTS, RECORD_SECRET, RECORD_CONFIG_MAP};
+	struct source_settings settings = {.kinds = {kinds, RECORD_KIND_COUNT - 1},
+		.nginx_options = STR("a/o"),
 		.ingress_class = STR("rancher"),
 		.controller_name = STR("ours"),
 		.without_class = true,
 		.load_balancer_class = STR("ours"),
 		.without_load_balancer_class = true};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
+		STR("body-limit"), STR("response-headers"), STR("source-access"),
+		STR("https-redirect"), STR("decoded-paths")};
 	static struct str features[] = {STR("source-ranges")};
 	struct capabilities capabilities = {
-		.grouping = grouping, .policies = {policies, 3}, .features = {features, 1}};
+		.grouping = grouping, .policies = {policies, 8}, .features = {features, 1}};
 	struct hello hello = {.capabilities = &capabilities};
 	*side = (struct side){.reader = message_reader_new()};
 	side->engine = engine_new(&config, &ops, side);

@@ -9,7 +9,7 @@ from typing import Iterable, Literal
 from lib.definitions import table
 from lib.frames import Body, hello, key_of, pack, unpack, with_length
 
-KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret"]
+KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret", "config-map"]
 SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "sluice.io/ingress-controller",
             "without_class": True, "load_balancer_class": "sluice.io/load-balancer"}
 PROTOCOLS = ["http", "https", "tcp", "tls-passthrough"]

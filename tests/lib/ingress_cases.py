@@ -18,6 +18,7 @@ from .raw_http import exchange
 
 TABLE = json.loads((pathlib.Path(__file__).resolve().parents[1] / "cases/ingress-nginx.json").read_text())
 ROWS: list[dict[str, Any]] = TABLE["rows"]
+OPTION_ROWS: list[dict[str, Any]] = TABLE["options"]
 PREFIX = "nginx.ingress.kubernetes.io/"
 NAMESPACE = "default"
 HOST = re.compile(r"\b([a-z0-9]+)\.test\b")
@@ -40,7 +41,7 @@ def ingress_of(row: dict[str, Any], index: int, class_name: str, wish: dict[str,
     def backend(pool: str) -> dict[str, Any]:
         return {"service": {"name": name_in(row, pool), "port": {"number": 80}}}
     name = name_in(row, f"i{index}")
-    annotations = {PREFIX + key: value.replace("{row}", row["id"].lower()) for key, value in of_row(row, wish.get("annotations", {})).items()}
+    annotations = {PREFIX + key: value for key, value in with_row(row, wish.get("annotations", {})).items()}
     rules = [{**({"host": of_row(row, host)} if host else {}),
               "http": {"paths": [{"path": path, "pathType": kind, "backend": backend(pool)} for path, kind, pool in paths]}}
              for host, paths in wish.get("rules", [[wish.get("host", "a.test"), wish.get("paths", [["/", "Prefix", "app"]])]])]
@@ -57,6 +58,15 @@ def pools_of(row: dict[str, Any]) -> set[str]:
     """Names of the pools that its paths lead to; `none` has no endpoints, `missing` no Service."""
     pools = {path[2] for wish in row["ingresses"] for _, paths in wish.get("rules", [["", wish.get("paths", [["/", "Prefix", "app"]])]]) for path in paths}
     return pools | {wish["default"] for wish in row["ingresses"] if wish.get("default")} | set(row.get("pools", []))
+
+
+def with_row(row: dict[str, Any], settings: dict[str, str]) -> dict[str, str]:
+    """With the name of the row in place of {row}."""
+    return {key: value.replace("{row}", row["id"].lower()) for key, value in of_row(row, settings).items()}
+
+
+def config_map(name: str, data: dict[str, str], namespace: str = NAMESPACE) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
 class World:
@@ -101,11 +111,15 @@ class World:
             yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name_in(row, name), "namespace": NAMESPACE},
                    "data": {key: base64.b64encode(text.encode()).decode() for key, text in keys.items()}}
 
+    def maps(self, row: dict[str, Any]) -> Iterable[dict[str, Any]]:
+        for name, data in row.get("maps", {}).items():
+            yield config_map(name_in(row, name), data)
+
     def objects(self, age: int) -> list[dict[str, Any]]:
         """Those that are there at first (0), then the second Ingress of each row (1), and so on: Kubernetes counts ages in seconds."""
         found = [ingress_of(row, age + 1, self.class_name, row["ingresses"][age]) for row in self.rows if age < len(row["ingresses"])]
         if age == 0:
-            found = [item for row in self.rows for kind in (self.services, self.secrets) for item in kind(row)] + found
+            found = [item for row in self.rows for kind in (self.services, self.secrets, self.maps) for item in kind(row)] + found
         return found
 
 

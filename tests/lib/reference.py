@@ -136,6 +136,17 @@ def nginx_annotations() -> str:
     return text + f"| all | {len(rows)} | {len(rows)} |\n"
 
 
+def nginx_options() -> str:
+    """All global options of ingress-nginx, in the order of their table."""
+    path = "translator/dialects/ingress_nginx_options.def"
+    rows = {row[1]: row[2:3] + row[-3:] for macro in ("NGINX_DEFAULT", "NGINX_AUTH", "NGINX_OWN") for row in table(path, macro)}
+    rows |= {row[0]: row[1:2] + row[-3:] for row in table(path, "NGINX_UNHEEDED")}
+    text = "| option | value by itself | on nginx | on HAProxy | what differs, or what to do |\n| --- | --- | --- | --- | --- |\n"
+    for key, (usual, on_nginx, on_haproxy, note) in sorted(rows.items()):
+        text += f"| `{key}` | {f'`{cell(usual)}`' if usual else ''} | {NGINX_VERDICTS[on_nginx]} | {NGINX_VERDICTS[on_haproxy]} | {cell(note or '')} |\n"
+    return text
+
+
 def nginx_snippets() -> str:
     rows = table("translator/dialects/ingress_nginx_snippets.def", "SNIPPET")
     return "| directive | instead |\n| --- | --- |\n" + "".join(f"| `{directive}` | {cell(instead)} |\n" for directive, instead in rows)
@@ -231,6 +242,7 @@ MAKERS = {
     "environment": environment,
     "annotations": annotations,
     "nginx-annotations": nginx_annotations,
+    "nginx-options": nginx_options,
     "nginx-snippets": nginx_snippets,
     "policies": policies,
     "request-annotations": request_annotations,

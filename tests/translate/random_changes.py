@@ -89,7 +89,7 @@ class Run:
 
     def connect_watcher(self) -> None:
         self.engine.watcher_up(self.settings)
-        kinds = ["ingress", "ingress-class", "service", "endpoints", "secret"]
+        kinds = ["ingress", "ingress-class", "service", "endpoints", "secret", "config-map"]
         self.draw.shuffle(kinds)
         records = list(self.cluster.records.values())
         self.draw.shuffle(records)

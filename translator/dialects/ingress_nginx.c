@@ -66,6 +66,22 @@ static bool has_certificate(const struct ingress_record *ingress)
 	return has_host && ingress->tls.count != 0;
 }
 
+static void read_hsts(const struct nginx_reader *r)
+{
+	const struct nginx_options *options = r->v->options;
+	if (!nginx_option_is_on(options, NGINX_OWN_hsts, true) ||
+		!nginx_ask(r, POLICY_HSTS, NGINX_ROW_COUNT))
+		return;
+	struct hsts *hsts = NGINX_NEW(r, struct hsts);
+	*hsts = (struct hsts){
+		.max_age_s = (uint64_t)nginx_option_number(
+			options, NGINX_OWN_hsts_max_age, HSTS_MAX_AGE_S),
+		.subdomains = nginx_option_is_on(options, NGINX_OWN_hsts_include_subdomains, true),
+		.preload = nginx_option_is_on(options, NGINX_OWN_hsts_preload, false),
+	};
+	r->d->route->policy.hsts = hsts;
+}
+
 static void read_https(const struct nginx_reader *r)
 {
 	struct policy *policy = &r->d->route->policy;
@@ -73,14 +89,12 @@ static void read_https(const struct nginx_reader *r)
 	bool is_wanted = nginx_value_is_on(r->v, NGINX_ROW_ssl_redirect, true) &&
 			 has_certificate(r->d->ingress);
 	enum nginx_row row = is_forced ? NGINX_ROW_force_ssl_redirect : NGINX_ROW_ssl_redirect;
-	if (nginx_ask(r, POLICY_HSTS, NGINX_ROW_COUNT)) {
-		policy->hsts = NGINX_NEW(r, struct hsts);
-		*policy->hsts = (struct hsts){.max_age_s = HSTS_MAX_AGE_S, .subdomains = true};
-	}
-	if ((!is_forced && !is_wanted) || nginx_is_challenge(r->d->ingress) ||
+	read_hsts(r);
+	if ((!is_forced && !is_wanted) || nginx_is_exempt(r, NGINX_OWN_no_tls_redirect_locations) ||
 		!nginx_ask(r, POLICY_HTTPS_REDIRECT, row))
 		return;
-	policy->https_redirect = 308;
+	policy->https_redirect =
+		(uint64_t)nginx_option_number(r->v->options, NGINX_OWN_http_redirect_code, 308);
 	policy->https_without_slash =
 		!nginx_value_is_on(r->v, NGINX_ROW_preserve_trailing_slash, false);
 	if (nginx_value_is_on(r->v, NGINX_ROW_use_port_in_redirects, false))
@@ -396,5 +410,6 @@ void ingress_nginx_read_route(
 	nginx_read_mirror(&r);
 	nginx_read_errors(&r);
 	nginx_read_answers(&r);
+	nginx_read_headers(&r);
 	d->route->is_closed |= nginx->is_closed;
 }

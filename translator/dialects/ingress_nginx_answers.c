@@ -93,7 +93,8 @@ static void read_causes(const struct nginx_reader *r, struct retries *retries)
 	retries->on_error = has_word(text, "error");
 	retries->on_timeout = has_word(text, "timeout");
 	retries->on_invalid = has_word(text, "invalid_header");
-	retries->unsafe = has_word(text, "non_idempotent");
+	retries->unsafe = has_word(text, "non_idempotent") ||
+			  nginx_option_is_on(r->v->options, NGINX_OWN_retry_non_idempotent, false);
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
 		if (has_word(text, statuses[i].word))
 			add_status(r, retries, statuses[i].status);
@@ -112,7 +113,8 @@ static void read_retries(const struct nginx_reader *r)
 		.timeout_ms =
 			(uint64_t)nginx_value_number(r->v, timeout, 0, TIMEOUT_MAX_S, 0) * 1000,
 	};
-	if (!nginx_has(r, row) || !nginx_ask(r, POLICY_RETRIES, row))
+	bool is_unsafe = nginx_option_is_on(r->v->options, NGINX_OWN_retry_non_idempotent, false);
+	if ((!nginx_has(r, row) && !is_unsafe) || !nginx_ask(r, POLICY_RETRIES, row))
 		return;
 	read_causes(r, &retries);
 	r->d->route->policy.retries = NGINX_NEW(r, struct retries);

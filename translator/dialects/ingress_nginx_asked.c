@@ -272,7 +272,7 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 		.cookies_always = nginx_value_is_on(r->v, NGINX_ROW_auth_always_set_cookie, false),
 	};
 	struct service_url url;
-	if (!nginx_has(r, row) || nginx_is_challenge(r->d->ingress))
+	if (!nginx_has(r, row) || nginx_is_exempt(r, NGINX_OWN_no_auth_locations))
 		return;
 	if (!service_url_parse(nginx_text(r, row), &url)) {
 		close_with(r, row, expected_service);
@@ -288,6 +288,7 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 		return;
 	}
 	struct nginx_headers headers = make_headers(r);
+	nginx_add_auth_headers(r, &headers);
 	auth.request_headers.items = headers.items;
 	auth.request_headers.count = headers.count;
 	read_copied(r, &auth);

@@ -55,6 +55,8 @@ static void read_pages(const struct nginx_reader *r, struct str pool)
 			(int)STATUS_ERROR_LEAST, (int)STATUS_ERROR_MOST);
 		return;
 	}
+	if (pool.len == 0 && r->v->items[row].option != NULL)
+		return; /* of this Ingress they stay */
 	if (pool.len == 0) {
 		nginx_values_refuse(r->v, row, &r->teller,
 			"there is no default-backend that could answer instead: name a Service "

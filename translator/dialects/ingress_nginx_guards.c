@@ -4,6 +4,7 @@
 
 #include "translator/dialects/values.h"
 
+enum { DENIED_MAX = 1024 /* as in PROTOCOL.md */ };
 enum { LIMIT_MAX = 1000 * 1000, BURST_MAX = 1000 * 1000 * 1000, BURST_USUAL = 5, REFUSED = 503 };
 
 /* ---- networks ---- */
@@ -29,6 +30,37 @@ static void read_access(const struct nginx_reader *r)
 		return;
 	r->d->route->policy.source_access = NGINX_NEW(r, struct source_access);
 	*r->d->route->policy.source_access = access;
+}
+
+/* Whatever lists the Ingress has, in whichever dialect. */
+static void block(const struct nginx_reader *r)
+{
+	const struct nginx_options *options = r->v->options;
+	struct policy *policy = &r->d->route->policy;
+	size_t count = options != NULL ? options->blocked.count : 0;
+	if (count == 0)
+		return;
+	const char *field = nginx_option_field(options, STR("block-cidrs"), r->d->arena);
+	struct source_access *access = NGINX_NEW(r, struct source_access);
+	*access =
+		policy->source_access != NULL ? *policy->source_access : (struct source_access){0};
+	struct str_list deny = {
+		arena_calloc(r->d->arena, access->deny.count + count, sizeof(struct str)), 0};
+	for (size_t i = 0; i < access->deny.count; i++)
+		deny.items[deny.count++] = access->deny.items[i];
+	for (size_t i = 0; i < count; i++)
+		deny.items[deny.count++] = options->blocked.items[i];
+	if (deny.count > DENIED_MAX) {
+		r->v->is_closed = true;
+		diag_add(r->d->diags, &r->d->self, "InvalidOption", field,
+			"with its networks there are more than %d, so requests are answered with "
+			"503",
+			(int)DENIED_MAX);
+		return;
+	}
+	access->deny = deny;
+	nginx_ask_option(r, POLICY_SOURCE_ACCESS, field);
+	policy->source_access = access;
 }
 
 /* ---- basic authentication ---- */
@@ -75,7 +107,7 @@ static void read_auth(const struct nginx_reader *r)
 	const char *problem = nginx_read_secret(r, NGINX_ROW_auth_secret, &secret);
 	if (problem != NULL)
 		nginx_values_refuse(r->v, NGINX_ROW_auth_secret, &r->teller, "%s", problem);
-	else if (!nginx_is_challenge(r->d->ingress) &&
+	else if (!nginx_is_exempt(r, NGINX_OWN_no_auth_locations) &&
 		 nginx_ask(r, POLICY_BASIC_AUTH, NGINX_ROW_auth_type))
 		set_auth(r, secret);
 }
@@ -103,12 +135,16 @@ static void add_limit(const struct nginx_reader *r, struct rate_limits *limits, 
 
 static void read_limits(const struct nginx_reader *r)
 {
-	struct rate_limits limits = {.status = REFUSED};
+	struct rate_limits limits = {0};
 	add_limit(r, &limits, NGINX_ROW_limit_rps, 1);
 	add_limit(r, &limits, NGINX_ROW_limit_rpm, 60);
 	limits.concurrent =
 		(uint64_t)nginx_value_number(r->v, NGINX_ROW_limit_connections, 1, LIMIT_MAX, 0);
 	(void)read_networks(r, NGINX_ROW_limit_allowlist, &limits.exempt);
+	limits.status = (uint64_t)nginx_option_number(r->v->options,
+		limits.requests.count != 0 ? NGINX_OWN_limit_req_status_code
+					   : NGINX_OWN_limit_conn_status_code,
+		REFUSED);
 	enum nginx_row row = nginx_has(r, NGINX_ROW_limit_rps)   ? NGINX_ROW_limit_rps
 			     : nginx_has(r, NGINX_ROW_limit_rpm) ? NGINX_ROW_limit_rpm
 								 : NGINX_ROW_limit_connections;
@@ -123,11 +159,12 @@ void nginx_read_guards(const struct nginx_reader *r)
 {
 	struct policy *policy = &r->d->route->policy;
 	read_access(r);
+	bool has_lists = policy->source_access != NULL;
+	block(r);
 	read_auth(r);
 	read_limits(r);
 	nginx_read_external_auth(r);
 	nginx_read_client_tls(r);
-	policy->satisfy_any |= nginx_value_is(r->v, NGINX_ROW_satisfy, "any") &&
-			       policy->source_access != NULL &&
+	policy->satisfy_any |= nginx_value_is(r->v, NGINX_ROW_satisfy, "any") && has_lists &&
 			       (policy->basic_auth != NULL || policy->external_auth != NULL);
 }

@@ -2,6 +2,7 @@
 #include "translator/dialects/ingress_nginx_parts.h"
 
 #include "translator/dialects/values.h"
+#include "translator/policy_words.h"
 
 bool nginx_has(const struct nginx_reader *r, enum nginx_row row)
 {
@@ -13,30 +14,44 @@ struct str nginx_text(const struct nginx_reader *r, enum nginx_row row)
 	return r->v->items[row].is_set ? r->v->items[row].text : STR("");
 }
 
-bool nginx_ask(const struct nginx_reader *r, enum policy_bit word, enum nginx_row row)
+/* `field`: who asks; NULL: the dialect itself. */
+static void ask(const struct nginx_reader *r, enum policy_bit word, const char *field)
 {
 	struct route_settings *route = r->d->route;
-	bool is_set = row != NGINX_ROW_COUNT && nginx_has(r, row);
-	struct str key = is_set ? r->v->items[row].key : STR_NONE;
+	if ((route->needs & word) != 0)
+		return;
+	route->needs |= word;
+	void *items = route->asked.items;
+	struct route_asked *place =
+		arena_push(r->d->arena, &items, &route->asked.count, sizeof(*place));
+	route->asked.items = items;
+	*place = (struct route_asked){.word = word, .field = field};
+}
+
+bool nginx_ask(const struct nginx_reader *r, enum policy_bit word, enum nginx_row row)
+{
+	const struct nginx_value *value =
+		row != NGINX_ROW_COUNT && nginx_has(r, row) ? &r->v->items[row] : NULL;
+	bool is_own = value != NULL && value->option == NULL;
 	if ((r->said & word) != 0) {
-		if (is_set)
+		if (is_own)
 			diag_add(r->d->diags, &r->d->self, "AnnotationOverridden",
-				dialect_field(r->d, key),
+				dialect_field(r->d, value->key),
 				"a sluice.io/ annotation says something else, and counts; remove "
 				"one of them");
 		return false;
 	}
-	if (is_set) {
-		dialect_ask(r->d, word, key);
-	} else if ((route->needs & word) == 0) {
-		route->needs |= word;
-		void *items = route->asked.items;
-		struct route_asked *place =
-			arena_push(r->d->arena, &items, &route->asked.count, sizeof(*place));
-		route->asked.items = items;
-		*place = (struct route_asked){.word = word};
-	}
+	if (is_own)
+		dialect_ask(r->d, word, value->key);
+	else
+		nginx_ask_option(r, word, value != NULL ? value->option : NULL);
 	return true;
+}
+
+/* Owners can do nothing about a comfort that the provider cannot have; who wrote the option is told. */
+void nginx_ask_option(const struct nginx_reader *r, enum policy_bit word, const char *field)
+{
+	ask(r, word, policy_closes(word) ? field : NULL);
 }
 
 const struct redirect *nginx_redirect(
@@ -75,17 +90,32 @@ void nginx_headers_set_value(const struct nginx_reader *r, struct nginx_headers 
 	nginx_headers_set(r, headers, name, &pieces);
 }
 
-bool nginx_is_challenge(const struct ingress_record *ingress)
+/* Whether it begins with one of the texts, which are separated by commas. */
+static bool begins_with_any(struct str path, struct str list)
 {
-	static const struct str challenge = {"/.well-known/acme-challenge", 27};
-	bool is_challenge = ingress->default_backend == NULL;
+	while (list.len != 0) {
+		const char *comma = str_find(list, ',');
+		struct str item = {list.p, comma != NULL ? (size_t)(comma - list.p) : list.len};
+		list = str_skip(list, item.len + (comma != NULL ? 1 : 0));
+		item = str_trim(item);
+		if (item.len != 0 && str_starts_with(path, item))
+			return true;
+	}
+	return false;
+}
+
+bool nginx_is_exempt(const struct nginx_reader *r, enum nginx_own own)
+{
+	const struct ingress_record *ingress = r->d->ingress;
+	struct str list = nginx_option_text(r->v->options, own, "/.well-known/acme-challenge");
+	bool is_exempt = ingress->default_backend == NULL;
 	size_t count = 0;
 	for (size_t i = 0; i < ingress->rules.count; i++) {
 		const struct ingress_rule *rule = &ingress->rules.items[i];
 		for (size_t k = 0; k < rule->paths.count; k++, count++)
-			is_challenge &= str_starts_with(rule->paths.items[k].path, challenge);
+			is_exempt &= begins_with_any(rule->paths.items[k].path, list);
 	}
-	return is_challenge && count != 0;
+	return is_exempt && count != 0;
 }
 
 const char *nginx_read_secret(

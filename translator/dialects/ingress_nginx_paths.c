@@ -107,6 +107,8 @@ static void read_www(const struct nginx_reader *r)
 		return;
 	dialect_ask(r->d, POLICY_REDIRECT, r->v->items[NGINX_ROW_from_to_www_redirect].key);
 	route->has_www_redirect = true;
+	route->www_status =
+		(uint64_t)nginx_option_number(r->v->options, NGINX_OWN_http_redirect_code, 308);
 }
 
 static void add_alias(const struct nginx_reader *r, struct str name)

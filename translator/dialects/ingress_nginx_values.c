@@ -45,7 +45,7 @@ static const char *const sets[] = {
 static const char *const bool_words[2][6] = {
 	{"0", "f", "F", "FALSE", "false", "False"}, {"1", "t", "T", "TRUE", "true", "True"}};
 
-static bool is_bool(struct str text, bool *ret_on)
+bool nginx_value_read_bool(struct str text, bool *ret_on)
 {
 	for (size_t i = 0; i < 12; i++) {
 		if (!str_eq_c(text, bool_words[i / 6][i % 6]))
@@ -61,8 +61,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Numbers that are too large are as large as can be. */
-static bool read_number(struct str text, int64_t *ret_number)
+bool nginx_value_read_number(struct str text, int64_t *ret_number)
 {
 	bool is_negative = text.len != 0 && text.p[0] == '-';
 	if (is_negative || (text.len != 0 && text.p[0] == '+'))
@@ -152,15 +151,15 @@ static bool is_size(struct str text)
 	int64_t number;
 	if (text.len > 1 && strchr("bkmgBKMG", text.p[text.len - 1]) != NULL)
 		text.len--;
-	return text.len != 0 && is_digit(text.p[0]) && read_number(text, &number);
+	return text.len != 0 && is_digit(text.p[0]) && nginx_value_read_number(text, &number);
 }
 
 static bool is_seconds(struct str text)
 {
 	struct str digits = text.len > 1 && text.p[0] == '-' ? str_skip(text, 1) : text;
 	int64_t number;
-	return digits.len != 0 && is_digit(digits.p[0]) && read_number(digits, &number) &&
-	       (digits.p[0] != '0' || text.len == 1);
+	return digits.len != 0 && is_digit(digits.p[0]) &&
+	       nginx_value_read_number(digits, &number) && (digits.p[0] != '0' || text.len == 1);
 }
 
 static bool is_service(struct str text)
@@ -189,9 +188,9 @@ const char *nginx_value_check(const struct nginx_spec *spec, struct str text)
 		return "at most 16384 bytes are expected";
 	switch (spec->kind) {
 	case NGINX_BOOL:
-		return is_bool(text, &dummy) ? NULL : "true or false is expected";
+		return nginx_value_read_bool(text, &dummy) ? NULL : "true or false is expected";
 	case NGINX_NUMBER:
-		return read_number(text, &number) ? NULL : "a whole number is expected";
+		return nginx_value_read_number(text, &number) ? NULL : "a whole number is expected";
 	case NGINX_SIZE:
 		return is_size(text) ? NULL : "a number, perhaps with k, m or g, is expected";
 	case NGINX_SECONDS:
@@ -219,6 +218,11 @@ static const char *field_of(const struct nginx_teller *t, struct str key)
 	return arena_printf(t->arena, "metadata.annotations[%.*s]", STR_FMT(key)).p;
 }
 
+static const char *field_of_value(const struct nginx_teller *t, const struct nginx_value *value)
+{
+	return value->option != NULL ? value->option : field_of(t, value->key);
+}
+
 /* Takes the value away. */
 [[gnu::format(printf, 4, 0)]] static void tell_bad(struct nginx_value *value,
 	const struct nginx_teller *t, bool closes, const char *format, va_list args)
@@ -226,8 +230,9 @@ static const char *field_of(const struct nginx_teller *t, struct str key)
 	char text[512];
 	vsnprintf(text, sizeof(text), format, args);
 	value->is_set = false;
-	diag_add(t->diags, t->self, "InvalidAnnotation", field_of(t, value->key),
-		"%s cannot be used, and %s: %s", diag_quote(t->arena, value->text),
+	diag_add(t->diags, t->self, value->option != NULL ? "InvalidOption" : "InvalidAnnotation",
+		field_of_value(t, value), "%s cannot be used, and %s: %s",
+		diag_quote(t->arena, value->text),
 		closes ? "requests are answered with 503 until it is corrected" : "is left out",
 		text);
 }
@@ -349,7 +354,7 @@ static bool is_usual(const struct nginx_spec *spec, struct str text)
 	bool usual = false;
 	bool on = false;
 	if (spec->kind == NGINX_BOOL)
-		return is_bool(text, &on) && on == (spec->words != NULL);
+		return nginx_value_read_bool(text, &on) && on == (spec->words != NULL);
 	return spec->kind == NGINX_WORDS && is_among(text, spec->words, &usual) && usual;
 }
 
@@ -437,7 +442,7 @@ bool nginx_value_is_on(const struct nginx_values *values, enum nginx_row row, bo
 {
 	bool on = otherwise;
 	if (values->items[row].is_set)
-		is_bool(values->items[row].text, &on);
+		nginx_value_read_bool(values->items[row].text, &on);
 	return on;
 }
 
@@ -445,8 +450,9 @@ int64_t nginx_value_number(const struct nginx_values *values, enum nginx_row row
 	int64_t greatest, int64_t otherwise)
 {
 	int64_t number;
-	if (!values->items[row].is_set || !read_number(values->items[row].text, &number) ||
-		number < least || number > greatest)
+	if (!values->items[row].is_set ||
+		!nginx_value_read_number(values->items[row].text, &number) || number < least ||
+		number > greatest)
 		return otherwise;
 	return number;
 }

@@ -66,13 +66,27 @@ struct nginx_spec {
 extern const struct nginx_spec nginx_specs[NGINX_ROW_COUNT];
 
 struct nginx_value {
-	struct str key;  /* as the Ingress has it */
+	struct str key; /* as the Ingress has it */
+	const char *
+		option; /* the field, if it is a global option and the Ingress does not have it; else NULL */
 	struct str text; /* without the blanks around it */
 	bool is_set;     /* it is there, and looks as it must */
 };
 
+struct nginx_options;
+
+/* ConfigMaps that annotations name. */
+struct nginx_maps {
+	/* By NAMESPACE/NAME; NULL: there is none. NULL itself: none are read. */
+	const struct config_map_record *(*find)(void *ctx, struct str key, struct arena *arena);
+	void *ctx;
+	struct str_list used; /* keys that were asked for */
+};
+
 struct nginx_values {
 	struct nginx_value items[NGINX_ROW_COUNT];
+	const struct nginx_options *options; /* see ingress_nginx_options.h; NULL: there are none */
+	struct nginx_maps maps;
 	bool is_closed; /* one that protects cannot be used */
 };
 
@@ -83,7 +97,7 @@ struct nginx_teller {
 	struct diag_list *diags;
 };
 
-/* Texts are views of the record. An empty prefix stands for INGRESS_NGINX_PREFIX. Everything that does not count is told. */
+/* Texts are views of the record. An empty prefix stands for INGRESS_NGINX_PREFIX. Everything that does not count is told. Global options: see nginx_options_apply(). */
 void nginx_values_read(const struct ingress_record *ingress, struct str prefix,
 	const struct nginx_teller *teller, struct nginx_values *ret_values);
 /* Tells of a value that looks as it must, but cannot be used; what follows from that is by its row. */
@@ -98,6 +112,9 @@ void nginx_values_tell_verdicts(
 
 /* Whether a text looks as a row wants it. NULL: it does, otherwise what is expected. */
 const char *nginx_value_check(const struct nginx_spec *spec, struct str text);
+bool nginx_value_read_bool(struct str text, bool *ret_on);
+/* Decimal digits, perhaps with a sign; numbers that are too large are as large as can be. */
+bool nginx_value_read_number(struct str text, int64_t *ret_number);
 bool nginx_value_is_on(const struct nginx_values *values, enum nginx_row row, bool otherwise);
 /* Numbers below least or above greatest, and absent ones, are `otherwise`. */
 int64_t nginx_value_number(const struct nginx_values *values, enum nginx_row row, int64_t least,

@@ -98,7 +98,7 @@ def _covers(rule: dict[str, Any], info: RequestInfo) -> bool:
         return False
     if rule.get("namespaces") and info.namespace not in rule["namespaces"]:
         return False
-    return not rule.get("resourceNames") or info.name in rule["resourceNames"]
+    return not rule.get("resourceNames") or (info.name or info.selected) in rule["resourceNames"]
 
 
 def denied(identity: Identity, info: RequestInfo) -> ApiError:

@@ -23,6 +23,7 @@ class RequestInfo:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
+    selected: str = ""  # the only name that a list or watch is about, for rights
 
     @property
     def qualified(self) -> str:
@@ -60,7 +61,17 @@ def of_request(request: Request) -> RequestInfo:
     subresource = rest[2] if len(rest) > 2 else ""
     if not name:
         verb = _collection_verb(verb, request)
-    return RequestInfo(verb, request.path, group, version, rest[0], subresource, namespace, name)
+    return RequestInfo(verb, request.path, group, version, rest[0], subresource, namespace, name,
+                       _selected_name(request) if verb in ("list", "watch") else "")
+
+
+def _selected_name(request: Request) -> str:
+    """A list or watch that selects one name asks for that object as far as rights go."""
+    for term in request.query.get("fieldSelector", "").split(","):
+        key, _, value = term.partition("=")
+        if key == "metadata.name":
+            return value.removeprefix("=")
+    return ""
 
 
 def _collection_verb(verb: str, request: Request) -> str:

@@ -55,7 +55,7 @@ static void make(
 	assert_null(migrate_objects_read(buf_str(&w->lines), &w->objects));
 	migrate_report_init(&w->report, provider, STR(PREFIX));
 	migrate_ingresses_add(&w->objects, &w->report, findings, count);
-	migrate_controller_add(&w->objects, &w->report);
+	migrate_controller_add(&w->objects, &w->report, findings, count);
 	migrate_risks_add(&w->objects, &w->report);
 	migrate_shared_add(&w->objects, &w->report);
 }

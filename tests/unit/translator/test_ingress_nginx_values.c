@@ -119,7 +119,7 @@ static const struct {
 		NGINX_ROW_proxy_next_upstream, ""},
 	{"proxy-next-upstream", "http_418", NULL, NGINX_ROW_proxy_next_upstream,
 		"InvalidAnnotation"},
-	{"custom-headers", "default/map", NULL, NGINX_ROW_custom_headers, "NotSupported"},
+	{"custom-headers", "default/map", "default/map", NGINX_ROW_custom_headers, ""},
 	{"server-snippet", "return 403;", NULL, NGINX_ROW_server_snippet, "SnippetRefused"},
 	{"rewrite-targt", "/", NULL, NGINX_ROW_rewrite_target, "UnknownAnnotation"},
 	{"Rewrite-Target", "/", NULL, NGINX_ROW_rewrite_target, "UnknownAnnotation"},

@@ -344,6 +344,17 @@ static const struct row rows[] = {
 		"refused: data.tls.key: is no base64"},
 	{"base64 that is cut", RECORD_SECRET, 0, META("") ",\"data\":{\"tls.crt\":\"a2V\"}}",
 		"refused: data.tls.crt: is no base64"},
+
+	/* ---- ConfigMap ---- */
+	{"a ConfigMap", RECORD_CONFIG_MAP, 0,
+		META(",\"uid\":\"u\"") ",\"data\":{\"b\":\"\",\"a\":\"1\"},"
+				       "\"binaryData\":{\"c\":\"eA==\"}}",
+		HEAD("config-map") ", \"entries\"=>[{\"key\"=>\"a\", \"value\"=>\"1\"}, "
+				   "{\"key\"=>\"b\"}]}"},
+	{"a ConfigMap without data", RECORD_CONFIG_MAP, 0, META(",\"uid\":\"u\"") "}",
+		HEAD("config-map") "}"},
+	{"a value that is no text", RECORD_CONFIG_MAP, 0, META("") ",\"data\":{\"a\":1}}",
+		"refused: data: has a value that is no text"},
 };
 
 /* The body of the only object's message as text; the caller frees it. */

@@ -1,47 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watcher/named_secrets.h"
+#include "watcher/named_objects.h"
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "proto/message.h"
 #include "watcher/log_events.h"
 #include "watcher/named_refs.h"
 
 #include <bsd/sys/queue.h>
 #include <stdlib.h>
 
-/* The server has Secrets of TLS, but not this one: others do not wait for it longer than this. */
+/* The server has others, but not this one: they do not wait for it longer than this. */
 static const double PATIENCE_S = 10;
 
-/* One Secret that is named, or was until a moment ago. */
-struct secret_watch {
-	RB_ENTRY(secret_watch) by_name;
-	LIST_ENTRY(secret_watch) next_changed;
+/* One object that is named, or was until a moment ago. */
+struct named_watch {
+	RB_ENTRY(named_watch) by_name;
+	LIST_ENTRY(named_watch) next_changed;
 	bool is_changed; /* in that list */
 	bool is_told;    /* that there are too many */
 	size_t users;
 	struct reflector *reflector; /* NULL: not yet, or too many */
+	enum record_kind kind;
 	struct kind_version version; /* with its selector */
 	struct str namespace;        /* both NUL-terminated, behind the struct */
 	struct str name;
 };
 
-/* An Ingress that names some. */
+/* An object that names some. */
 struct naming {
 	RB_ENTRY(naming) by_name;
-	struct secret_watch *secrets[NAMED_REFS_MAX];
+	enum record_kind kind;
+	struct named_watch *watches[NAMED_REFS_MAX];
 	size_t count;
 	struct str namespace; /* behind the struct */
 	struct str name;
 };
 
-RB_HEAD(watch_tree, secret_watch);
+RB_HEAD(watch_tree, named_watch);
 RB_HEAD(naming_tree, naming);
 
-struct named_secrets {
-	struct named_secrets_config config;
+struct named_objects {
+	struct named_objects_config config;
 	struct watch_tree watches;
 	struct naming_tree namings;
-	LIST_HEAD(changed_list, secret_watch) changed;
+	LIST_HEAD(changed_list, named_watch) changed;
+	struct named_watch *options; /* of the global options; NULL: there are none */
 	size_t started;
 	ev_timer settle; /* from the loop: the store is changing when names are seen */
 	struct arena scratch;
@@ -53,22 +57,24 @@ static int compare_texts(struct str a_namespace, struct str a, struct str b_name
 	return order != 0 ? order : str_cmp(a, b);
 }
 
-static int compare_watches(const struct secret_watch *a, const struct secret_watch *b)
+static int compare_watches(const struct named_watch *a, const struct named_watch *b)
 {
-	return compare_texts(a->namespace, a->name, b->namespace, b->name);
+	int order = (int)a->kind - (int)b->kind;
+	return order != 0 ? order : compare_texts(a->namespace, a->name, b->namespace, b->name);
 }
 
 static int compare_namings(const struct naming *a, const struct naming *b)
 {
-	return compare_texts(a->namespace, a->name, b->namespace, b->name);
+	int order = (int)a->kind - (int)b->kind;
+	return order != 0 ? order : compare_texts(a->namespace, a->name, b->namespace, b->name);
 }
 
-RB_GENERATE_LOCAL(watch_tree, secret_watch, by_name, compare_watches)
+RB_GENERATE_LOCAL(watch_tree, named_watch, by_name, compare_watches)
 RB_GENERATE_LOCAL(naming_tree, naming, by_name, compare_namings)
 
 /* ---- who names what ---- */
 
-static void note_change(struct named_secrets *named, struct secret_watch *watch)
+static void note_change(struct named_objects *named, struct named_watch *watch)
 {
 	if (!watch->is_changed)
 		LIST_INSERT_HEAD(&named->changed, watch, next_changed);
@@ -77,40 +83,44 @@ static void note_change(struct named_secrets *named, struct secret_watch *watch)
 		ev_timer_start(named->config.loop, &named->settle);
 }
 
-static struct secret_watch *watch_for(
-	struct named_secrets *named, struct str namespace, struct str name)
+static struct named_watch *watch_for(struct named_objects *named, const struct named_ref *ref)
 {
-	struct secret_watch wanted = {.namespace = namespace, .name = name};
-	struct secret_watch *watch = RB_FIND(watch_tree, &named->watches, &wanted);
+	struct str namespace = ref->namespace;
+	struct str name = ref->name;
+	struct named_watch wanted = {.kind = ref->kind, .namespace = namespace, .name = name};
+	struct named_watch *watch = RB_FIND(watch_tree, &named->watches, &wanted);
 	if (watch != NULL)
 		return watch;
 	watch = xcalloc(1, sizeof(*watch) + namespace.len + name.len + 2);
 	char *at = (char *)(watch + 1);
 	str_put(at, namespace);
 	str_put(at + namespace.len + 1, name);
+	watch->kind = ref->kind;
 	watch->namespace = (struct str){at, namespace.len};
 	watch->name = (struct str){at + namespace.len + 1, name.len};
 	must(RB_INSERT(watch_tree, &named->watches, watch) == NULL);
 	return watch;
 }
 
-static void release(struct named_secrets *named, struct naming *naming)
+static void release(struct named_objects *named, struct naming *naming)
 {
 	for (size_t i = 0; i < naming->count; i++) {
-		struct secret_watch *watch = naming->secrets[i];
+		struct named_watch *watch = naming->watches[i];
 		if (--watch->users == 0)
 			note_change(named, watch);
 	}
 	naming->count = 0;
 }
 
-static struct naming *naming_of(struct named_secrets *named, const struct store_object *object)
+static struct naming *naming_of(struct named_objects *named, const struct store_object *object)
 {
-	struct naming wanted = {.namespace = store_namespace(object), .name = store_name(object)};
+	struct naming wanted = {.kind = object->kind,
+		.namespace = store_namespace(object),
+		.name = store_name(object)};
 	return RB_FIND(naming_tree, &named->namings, &wanted);
 }
 
-static void forget(struct named_secrets *named, struct naming *naming)
+static void forget(struct named_objects *named, struct naming *naming)
 {
 	if (naming == NULL)
 		return;
@@ -119,7 +129,7 @@ static void forget(struct named_secrets *named, struct naming *naming)
 	free(naming);
 }
 
-static struct naming *naming_for(struct named_secrets *named, const struct store_object *object)
+static struct naming *naming_for(struct named_objects *named, const struct store_object *object)
 {
 	struct str namespace = store_namespace(object);
 	struct str name = store_name(object);
@@ -130,20 +140,26 @@ static struct naming *naming_for(struct named_secrets *named, const struct store
 	char *at = (char *)(naming + 1);
 	str_put(at, namespace);
 	str_put(at + namespace.len, name);
+	naming->kind = object->kind;
 	naming->namespace = (struct str){at, namespace.len};
 	naming->name = (struct str){at + namespace.len, name.len};
 	must(RB_INSERT(naming_tree, &named->namings, naming) == NULL);
 	return naming;
 }
 
+static bool can_name(enum record_kind kind)
+{
+	return kind == RECORD_INGRESS || kind == RECORD_CONFIG_MAP;
+}
+
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
-	struct named_secrets *named = ctx;
-	struct str names[NAMED_REFS_MAX];
+	struct named_objects *named = ctx;
+	struct named_ref refs[NAMED_REFS_MAX];
 	/* Of one that cannot be read the former names count. */
-	if (object->kind != RECORD_INGRESS || change == STORE_SAME || object->frame == NULL)
+	if (!can_name(object->kind) || change == STORE_SAME || object->frame == NULL)
 		return;
-	size_t count = named_refs_of(object, named->config.nginx_prefix, &named->scratch, names);
+	size_t count = named_refs_of(object, &named->config.refs, &named->scratch, refs);
 	struct naming *old = count == 0 ? naming_of(named, object) : NULL;
 	if (count == 0) {
 		forget(named, old);
@@ -151,23 +167,23 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 		return;
 	}
 	struct naming *naming = naming_for(named, object);
-	struct secret_watch *watches[NAMED_REFS_MAX];
+	struct named_watch *watches[NAMED_REFS_MAX];
 	for (size_t i = 0; i < count; i++) {
-		watches[i] = watch_for(named, store_namespace(object), names[i]);
+		watches[i] = watch_for(named, &refs[i]);
 		if (watches[i]->users++ == 0)
 			note_change(named, watches[i]);
 	}
 	release(named, naming);
 	for (size_t i = 0; i < count; i++)
-		naming->secrets[i] = watches[i];
+		naming->watches[i] = watches[i];
 	naming->count = count;
 	arena_reset(&named->scratch);
 }
 
 static void on_remove(void *ctx, struct store_object *object)
 {
-	struct named_secrets *named = ctx;
-	if (object->kind == RECORD_INGRESS)
+	struct named_objects *named = ctx;
+	if (can_name(object->kind))
 		forget(named, naming_of(named, object));
 }
 
@@ -175,13 +191,14 @@ static void on_remove(void *ctx, struct store_object *object)
 
 static void on_changed(void *ctx)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_changed(named->config.ctx);
+	named->config.on_ready(named->config.ctx);
 }
 
 static void on_synced(void *ctx, struct reflector *reflector)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_ready(named->config.ctx);
 }
 
@@ -191,11 +208,11 @@ static void on_following(void *ctx, struct reflector *reflector)
 
 static void on_health(void *ctx, struct reflector *reflector, double outage_s)
 {
-	struct named_secrets *named = ctx;
+	struct named_objects *named = ctx;
 	named->config.on_ready(named->config.ctx);
 }
 
-/* Every server has Secrets. */
+/* Every server has these kinds. */
 static void on_lost(void *ctx, struct reflector *reflector)
 {
 }
@@ -203,8 +220,8 @@ static void on_lost(void *ctx, struct reflector *reflector)
 static void on_refused(
 	void *ctx, struct reflector *reflector, const struct project_meta *meta, const char *why)
 {
-	struct named_secrets *named = ctx;
-	named->config.on_refused(named->config.ctx, meta, why);
+	struct named_objects *named = ctx;
+	named->config.on_refused(named->config.ctx, reflector_version(reflector)->kind, meta, why);
 }
 
 static const struct reflector_ops ops = {
@@ -216,18 +233,23 @@ static const struct reflector_ops ops = {
 	.on_refused = on_refused,
 };
 
-static void start(struct named_secrets *named, struct secret_watch *watch)
+static void tell_too_many(struct named_watch *watch)
 {
-	if (named->started == NAMED_SECRETS_MAX) {
-		if (!watch->is_told)
-			log_event(&EV_SECRETS_TOO_MANY, LOG_TEXT("namespace", watch->namespace),
-				LOG_TEXT("name", watch->name));
-		watch->is_told = true;
+	if (!watch->is_told)
+		log_event(&EV_NAMED_TOO_MANY, LOG_STR("kind", record_kind_word(watch->kind)),
+			LOG_TEXT("namespace", watch->namespace), LOG_TEXT("name", watch->name));
+	watch->is_told = true;
+}
+
+static void start(struct named_objects *named, struct named_watch *watch)
+{
+	if (named->started == NAMED_OBJECTS_MAX) {
+		tell_too_many(watch);
 		return;
 	}
-	watch->version = *kind_version_at(RECORD_SECRET, 0);
-	watch->version.field_selector =
-		xasprintf("metadata.name%%3D%s%%2Ctype%%21%%3Dkubernetes.io%%2Ftls", watch->name.p);
+	watch->version = *kind_version_at(watch->kind, 0);
+	watch->version.field_selector = xasprintf("metadata.name%%3D%s%s", watch->name.p,
+		watch->kind == RECORD_SECRET ? "%2Ctype%21%3Dkubernetes.io%2Ftls" : "");
 	named->started++;
 	watch->reflector = reflector_new(&(struct reflector_config){
 		.loop = named->config.loop,
@@ -243,7 +265,7 @@ static void start(struct named_secrets *named, struct secret_watch *watch)
 	});
 }
 
-static void stop(struct named_secrets *named, struct secret_watch *watch)
+static void stop(struct named_objects *named, struct named_watch *watch)
 {
 	if (watch->reflector == NULL)
 		return;
@@ -254,15 +276,15 @@ static void stop(struct named_secrets *named, struct secret_watch *watch)
 }
 
 /* Nobody names it any more: it is as if it did not exist. */
-static void drop(struct named_secrets *named, struct secret_watch *watch)
+static void drop(struct named_objects *named, struct named_watch *watch)
 {
-	bool was_full = named->started == NAMED_SECRETS_MAX;
-	struct secret_watch *other;
+	bool was_full = named->started == NAMED_OBJECTS_MAX;
+	struct named_watch *other;
 	stop(named, watch);
 	const struct store_object *object =
-		store_find(named->config.store, RECORD_SECRET, watch->namespace, watch->name);
+		store_find(named->config.store, watch->kind, watch->namespace, watch->name);
 	if (object != NULL && object->is_named &&
-		store_remove(named->config.store, RECORD_SECRET, watch->namespace, watch->name))
+		store_remove(named->config.store, watch->kind, watch->namespace, watch->name))
 		named->config.on_changed(named->config.ctx);
 	RB_REMOVE(watch_tree, &named->watches, watch);
 	free(watch);
@@ -276,8 +298,8 @@ static void drop(struct named_secrets *named, struct secret_watch *watch)
 
 static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	struct named_secrets *named = timer->data;
-	struct secret_watch *watch;
+	struct named_objects *named = timer->data;
+	struct named_watch *watch;
 	while ((watch = LIST_FIRST(&named->changed)) != NULL) {
 		LIST_REMOVE(watch, next_changed);
 		watch->is_changed = false;
@@ -291,21 +313,34 @@ static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- lifecycle ---- */
 
-struct named_secrets *named_secrets_new(const struct named_secrets_config *config)
+/* The ConfigMap with the global options is named by the administrator. */
+static void hold_options(struct named_objects *named)
 {
-	struct named_secrets *named = xcalloc(1, sizeof(*named));
+	const struct named_ref ref = {RECORD_CONFIG_MAP, named->config.refs.options_namespace,
+		named->config.refs.options_name};
+	if (ref.name.len == 0)
+		return;
+	named->options = watch_for(named, &ref);
+	named->options->users = 1;
+	note_change(named, named->options);
+}
+
+struct named_objects *named_objects_new(const struct named_objects_config *config)
+{
+	struct named_objects *named = xcalloc(1, sizeof(*named));
 	named->config = *config;
 	arena_init(&named->scratch);
 	LIST_INIT(&named->changed);
 	ev_timer_init(&named->settle, on_settle, 0., 0.);
 	named->settle.data = named;
 	store_observe(config->store, &(struct store_observer){on_put, on_remove, named});
+	hold_options(named);
 	return named;
 }
 
-void named_secrets_free(struct named_secrets *named)
+void named_objects_free(struct named_objects *named)
 {
-	struct secret_watch *watch;
+	struct named_watch *watch;
 	struct naming *naming;
 	if (named == NULL)
 		return;
@@ -323,21 +358,67 @@ void named_secrets_free(struct named_secrets *named)
 	free(named);
 }
 
-bool named_secrets_are_ready(const struct named_secrets *named)
+/* Without the global options something might be served that they forbid, so they are awaited however long it takes; likewise for what they name. */
+static bool is_required(const struct named_objects *named, const struct named_watch *watch)
 {
-	struct secret_watch *watch;
+	if (named->options == NULL || watch == named->options)
+		return watch == named->options;
+	const struct naming wanted = {.kind = RECORD_CONFIG_MAP,
+		.namespace = named->options->namespace,
+		.name = named->options->name};
+	const struct naming *naming =
+		RB_FIND(naming_tree, (struct naming_tree *)(uintptr_t)&named->namings,
+			(struct naming *)(uintptr_t)&wanted);
+	for (size_t i = 0; naming != NULL && i < naming->count; i++) {
+		if (naming->watches[i] == watch)
+			return true;
+	}
+	return false;
+}
+
+/* False: it is there, and no form of it could be read so far. */
+static bool is_usable(const struct named_objects *named, const struct named_watch *watch)
+{
+	const struct store_object *object =
+		store_find(named->config.store, watch->kind, watch->namespace, watch->name);
+	return object == NULL || object->frame != NULL;
+}
+
+const char *named_objects_problem(const struct named_objects *named)
+{
+	struct named_watch *watch;
+	RB_FOREACH (watch, watch_tree, (struct watch_tree *)(uintptr_t)&named->watches) {
+		if (watch->reflector == NULL || !is_required(named, watch))
+			continue;
+		const char *problem = reflector_problem(watch->reflector);
+		if (problem != NULL)
+			return problem;
+		if (!is_usable(named, watch))
+			return "the ConfigMap of --ingress-nginx-configmap, or one that it names, "
+			       "cannot be used";
+	}
+	return NULL;
+}
+
+bool named_objects_are_ready(const struct named_objects *named)
+{
+	struct named_watch *watch;
 	if (!LIST_EMPTY(&named->changed))
 		return false;
 	RB_FOREACH (watch, watch_tree, (struct watch_tree *)(uintptr_t)&named->watches) {
-		if (watch->reflector != NULL && !reflector_is_settled(watch->reflector, PATIENCE_S))
+		if (watch->reflector == NULL)
+			continue;
+		if (is_required(named, watch)
+				? !reflector_is_synced(watch->reflector) || !is_usable(named, watch)
+				: !reflector_is_settled(watch->reflector, PATIENCE_S))
 			return false;
 	}
 	return true;
 }
 
-void named_secrets_hurry(struct named_secrets *named)
+void named_objects_hurry(struct named_objects *named)
 {
-	struct secret_watch *watch;
+	struct named_watch *watch;
 	RB_FOREACH (watch, watch_tree, &named->watches) {
 		if (watch->reflector != NULL)
 			reflector_hurry(watch->reflector);

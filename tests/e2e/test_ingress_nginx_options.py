@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The global options of ingress-nginx through the whole line: a ConfigMap that changes under way, on both proxies."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lib.certs import self_signed
+from lib.ingress_cases import OPTION_ROWS, World, config_map, problems_of, with_row
+from lib.local_proxy import PATIENCE
+from lib.proxies import PROXIES
+from lib.proxy_line import ProxyLine
+from lib.traffic import Load
+from lib.wait import wait_for
+
+CLASS = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}, "spec": {"controller": "k8s.io/ingress-nginx"}}
+NGINX = "nginx.ingress.kubernetes.io/"
+OPTIONS = ["--ingress-nginx-configmap", "default/controller"]
+
+
+def options(line: ProxyLine, data: dict[str, str]) -> None:
+    """The ConfigMap as it is from now on."""
+    line.cluster.apply(config_map("controller", data))
+
+
+@pytest.fixture(scope="module", params=PROXIES, name="name")
+def fixture_name(request) -> str:
+    return request.param
+
+
+# ---- the table ----
+
+@pytest.fixture(scope="module", name="world")
+def fixture_world(name):
+    """All rows, and an Ingress whose HSTS tells which options are in force."""
+    mark = self_signed("mark.test")
+    with World(OPTION_ROWS, "nginx") as world, ProxyLine(name, translator=["--ingress-nginx"], watcher=OPTIONS) as line:
+        made = line.cluster.ingress("mark", [{"host": "mark.test", "paths": [("/", "Prefix", "app-cf-01", 80)]}],
+                                    {NGINX + "enable-global-auth": "false"}, ingressClassName="nginx")
+        made["spec"]["tls"] = [{"hosts": ["mark.test"], "secretName": "mark"}]
+        line.cluster.apply(config_map("controller", {}), CLASS, line.cluster.tls_secret("mark", mark.pem, mark.key), made, *world.objects(0), *world.objects(1))
+        line.cluster.wait_addresses("i1-ce-09", timeout=90)
+        yield line
+
+
+@pytest.mark.parametrize("index", range(len(OPTION_ROWS)), ids=[row["id"] for row in OPTION_ROWS])
+def test_the_line_does_what_the_original_did(world, name, index):
+    """Or something else, and the row says why: then it is no longer true when it does the same."""
+    row, proxy = OPTION_ROWS[index], world.proxy
+    has_hsts = "hsts" not in row["options"]
+    said = with_row(row, row["options"]) | ({"hsts-max-age": str(1000 + index)} if has_hsts else {})
+    options(world, said)
+
+    def is_in_force() -> bool:
+        found = proxy.request("mark.test", "/", tls=True, headers={"Connection": "close"}).headers.get("strict-transport-security", "")
+        return found.startswith(f"max-age={1000 + index};") if has_hsts else found == ""
+    wait_for(is_in_force, "the options to be in force", PATIENCE)
+    why = row.get("differs", {}).get(name)
+    if why is None:
+        # What one change changes of several objects comes at once for each of them, one after the other.
+        try:
+            wait_for(lambda: not problems_of(row, proxy.address, proxy.http, proxy.https), "the row to be served as it says", PATIENCE)
+        finally:
+            assert not problems_of(row, proxy.address, proxy.http, proxy.https)
+    else:
+        assert problems_of(row, proxy.address, proxy.http, proxy.https), why
+
+
+# ---- under way ----
+
+def ingress(line: ProxyLine, name: str, annotations: dict[str, str] | None = None, class_name: str | None = "nginx") -> dict[str, Any]:
+    spec = {"ingressClassName": class_name} if class_name else {}
+    return line.cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", "web", 80)]}],
+                                {NGINX + key: value for key, value in (annotations or {}).items()}, **spec)
+
+
+@pytest.fixture(name="line")
+def fixture_line(name, pods):
+    with ProxyLine(name, translator=["--ingress-nginx"], watcher=OPTIONS) as line:
+        line.cluster.apply(config_map("controller", {}), CLASS, line.cluster.service("web"), line.cluster.slice("web", [pods("web").ip]),
+                           ingress(line, "a"), ingress(line, "ours", class_name=None))
+        for host in ("a", "ours"):
+            line.proxy.wait_answers(f"{host}.test")
+        yield line
+
+
+def test_a_change_counts_for_these_ingresses_alone(line):
+    options(line, {"force-ssl-redirect": "true", "http-redirect-code": "307"})
+    line.proxy.wait_answers("a.test", status=307)
+    assert line.proxy.request("ours.test").status == 200
+    line.cluster.delete("configmap", "controller")
+    line.proxy.wait_answers("a.test")
+
+
+def test_a_value_that_cannot_be_used_is_told_and_hurts_only_itself(line):
+    options(line, {"proxy-body-size": "banana", "force-ssl-redirect": "true", "no-such-option": "x"})
+    line.proxy.wait_answers("a.test", status=308)
+    told = line.cluster.wait_event("controller", "InvalidOption", "data[proxy-body-size]: \"banana\" cannot be used")
+    assert told["involvedObject"]["kind"] == "ConfigMap" and told["involvedObject"]["apiVersion"] == "v1"
+    line.cluster.wait_event("controller", "UnknownOption", "no-such-option")
+    assert line.proxy.request("a.test", method="POST", headers={"Content-Length": str(2 << 20)}).status == 413
+
+
+def test_what_protects_and_cannot_be_used_closes(line):
+    options(line, {"whitelist-source-range": "10.0.0.0/99"})
+    line.proxy.wait_answers("a.test", status=503)
+    line.cluster.wait_event("a", "InvalidOption", "whitelist-source-range, of ConfigMap default/controller")
+    assert line.proxy.request("ours.test").status == 200
+    options(line, {"whitelist-source-range": "10.0.0.0/8"})
+    line.proxy.wait_answers("a.test", status=403)
+    options(line, {"whitelist-source-range": "127.0.0.0/8"})
+    line.proxy.wait_answers("a.test")
+
+
+def test_a_change_while_parts_are_killed_costs_no_request(line):
+    line.cluster.apply(ingress(line, "steady", {"ssl-redirect": "false"}))
+    line.proxy.wait_answers("steady.test")
+    with Load(line.proxy.address, line.proxy.http, [("steady.test", "/")]) as load:
+        line.watcher.kill()
+        options(line, {"denylist-source-range": "10.0.0.0/8", "force-ssl-redirect": "false", "whitelist-source-range": "10.0.0.0/8,127.0.0.0/8"})
+        line.translator.restart()
+        line.watcher.start()
+        options(line, {"block-cidrs": "10.0.0.0/8"})
+        line.translator.restart()
+        options(line, {"http-redirect-code": "302", "proxy-body-size": "10"})
+        wait_for(lambda: line.proxy.request("a.test", method="POST", body=b"x" * 20).status == 413, "the last options", PATIENCE)
+        known = len(line.watcher.lines)
+        line.watcher.restart()
+        line.watcher.wait_event("snapshot-sent", since=known)
+    assert load.good > 0 and not load.failures
+
+
+def test_the_line_waits_for_options_that_may_forbid_something(line):
+    """The proxy keeps what it has while the watcher may not read them."""
+    options(line, {"denylist-source-range": "127.0.0.0/8"})
+    line.proxy.wait_answers("a.test", status=403)
+    line.watcher.kill()
+    line.translator.kill()
+    fault = line.kube.fault("respond", {"resource": "configmaps", "identity": "controller"}, with_="forbidden")
+    line.translator.start()
+    line.watcher.start()
+    line.watcher.wait_event("not-ready", "configmaps in namespace default")
+    line.cluster.apply(ingress(line, "late"))
+    assert line.proxy.request("a.test").status == 403 and line.proxy.request("late.test").status == 404
+    line.kube.clear(fault)
+    line.proxy.wait_answers("late.test", status=403)

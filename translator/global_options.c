@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/global_options.h"
+
+#include "common/xalloc.h"
+#include "translator/dialects/ingress_nginx_configmap.h"
+#include "translator/policy_words.h"
+#include "translator/record.h"
+
+#include <stdlib.h>
+
+struct global_options {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	bool takes_nginx;
+	struct arena arena; /* of what is in force */
+	struct nginx_options options;
+	bool is_there;
+};
+
+struct global_options *global_options_new(struct graph *graph, const struct source_peer *source,
+	const struct provider_peer *provider, bool takes_nginx)
+{
+	struct global_options *options = xcalloc(1, sizeof(*options));
+	options->graph = graph;
+	options->source = source;
+	options->provider = provider;
+	options->takes_nginx = takes_nginx;
+	arena_init(&options->arena);
+	return options;
+}
+
+void global_options_free(struct global_options *options)
+{
+	if (options == NULL)
+		return;
+	arena_fini(&options->arena);
+	free(options);
+}
+
+static struct str key_of(const struct global_options *options)
+{
+	return options->takes_nginx ? source_peer_settings(options->source)->nginx_options
+				    : STR("");
+}
+
+const struct nginx_options *global_options_get(const struct global_options *options)
+{
+	return options->is_there ? &options->options : NULL;
+}
+
+bool global_options_concern(const struct global_options *options, struct str key)
+{
+	return str_eq(key, key_of(options)) ||
+	       str_eq(key, nginx_option_text(&options->options, NGINX_OWN_add_headers, NULL)) ||
+	       str_eq(key, nginx_option_text(&options->options, NGINX_OWN_proxy_set_headers, NULL));
+}
+
+struct config_map_node *global_options_node(const struct global_options *options)
+{
+	struct record *record = graph_find(options->graph, NODE_CONFIG_MAP, key_of(options));
+	return (struct config_map_node *)(void *)record;
+}
+
+const struct config_map_record *global_options_find_map(
+	struct graph *graph, struct str key, struct arena *arena)
+{
+	struct record *record = graph_find(graph, NODE_CONFIG_MAP, key);
+	if (record == NULL || record->payload == NULL)
+		return NULL;
+	struct config_map_record *map = arena_alloc(arena, sizeof(*map));
+	record_read(record, arena, map);
+	return map;
+}
+
+/* ---- reading ---- */
+
+struct search {
+	struct graph *graph;
+	struct arena *arena;
+};
+
+static const struct config_map_record *find(void *ctx, struct str key)
+{
+	const struct search *search = ctx;
+	return global_options_find_map(search->graph, key, search->arena);
+}
+
+/* What has been read lives in the arena; what it was read from goes. */
+static void read_options(const struct global_options *options, struct arena *arena,
+	struct diag_list *diags, struct nginx_options *ret_options)
+{
+	struct arena records;
+	arena_init(&records);
+	struct search search = {options->graph, &records};
+	const struct nginx_configmap source = {
+		.map = global_options_find_map(options->graph, key_of(options), &records),
+		.key = key_of(options),
+		.find = find,
+		.ctx = &search,
+		.diags = diags,
+	};
+	nginx_configmap_read(&source, arena, ret_options);
+	arena_fini(&records);
+}
+
+void global_options_update(struct global_options *options)
+{
+	arena_reset(&options->arena);
+	options->options = (struct nginx_options){0};
+	options->is_there = key_of(options).len != 0;
+	if (options->is_there)
+		read_options(options, &options->arena, NULL, &options->options);
+}
+
+/* ---- what is told ---- */
+
+static bool is_set(const struct global_options *options, const struct nginx_option_spec *spec)
+{
+	return spec->type == NGINX_TYPE_OWN ? options->options.own[spec->index].is_set
+					    : options->options.defaults[spec->index].is_set;
+}
+
+/* Owners of Ingresses are told of what would have protected them; of comforts only who wrote the option. */
+static void tell_missing(const struct global_options *options, const struct object_ref *self,
+	struct diag_list *diags)
+{
+	uint64_t cannot = provider_peer_limits(options->provider).policies;
+	for (size_t i = 0; i < nginx_option_spec_count; i++) {
+		const struct nginx_option_spec *spec = &nginx_option_specs[i];
+		const struct nginx_spec *form = nginx_option_form(spec);
+		if (form == NULL || form->word == NULL || !is_set(options, spec) ||
+			((uint64_t)policy_find(form->word) & cannot) == 0)
+			continue;
+		diag_add(diags, self, "NotSupported",
+			arena_printf(diags->arena, "data[%s]", spec->key).p,
+			"this kind of load balancer cannot do it: %s",
+			spec->note != NULL ? spec->note : "it is not heeded");
+	}
+}
+
+void global_options_diagnose(const struct global_options *options,
+	const struct config_map_node *map, struct diag_list *diags)
+{
+	const struct node *node = &map->record.node;
+	struct nginx_options dropped;
+	struct config_map_record record;
+	if (!options->is_there || map->record.payload == NULL ||
+		!str_eq(node_key(node), key_of(options)))
+		return;
+	read_options(options, diags->arena, diags, &dropped);
+	record_read(&map->record, diags->arena, &record);
+	const struct object_ref self = {.namespace = record.key.namespace,
+		.name = record.key.name,
+		.uid = record.key.uid,
+		.is_config_map = true};
+	tell_missing(options, &self, diags);
+	diag_list_finish(diags);
+}
