@@ -27,7 +27,7 @@ struct capabilities *nginx_capabilities(void)
 		STR("timeouts"), STR("client-tls"), STR("external-auth"), STR("mirror"),
 		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
 		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
-		STR("hash-balance")};
+		STR("hash-balance"), STR("access-log")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 
@@ -37,6 +37,7 @@ struct capabilities *haproxy_capabilities(void)
 		STR("regex"), STR("decoded-paths"), STR("conditions"), STR("weights"),
 		STR("redirect"), STR("fixed-answer"), STR("cors"), STR("https-redirect"),
 		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
-		STR("request-headers"), STR("body-limit"), STR("affinity"), STR("hash-balance")};
+		STR("request-headers"), STR("body-limit"), STR("affinity"), STR("hash-balance"),
+		STR("access-log")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
