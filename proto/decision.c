@@ -441,4 +441,6 @@ void decision_make(const struct decision_objects *objects,
 	}
 	others_answer_error(&m);
 	finish_answer(&m);
+	if (m.to->rule != NULL && m.to->rule->unlogged)
+		making_add_step(&m, STEP_ACCESS_LOG, "an access log has no line for it");
 }

@@ -109,6 +109,7 @@ enum decision_step_kind {
 	STEP_HSTS,
 	STEP_CORS_HEADERS,
 	STEP_BANDWIDTH,
+	STEP_ACCESS_LOG,
 	STEP_KIND_COUNT,
 };
 

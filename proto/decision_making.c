@@ -31,6 +31,7 @@ static const char *const step_words[STEP_KIND_COUNT] = {
 	[STEP_HSTS] = "hsts",
 	[STEP_CORS_HEADERS] = "cors",
 	[STEP_BANDWIDTH] = "bandwidth",
+	[STEP_ACCESS_LOG] = "access-log",
 };
 
 static const char *const role_words[] = {
@@ -63,7 +64,8 @@ struct decision_step *making_add_step(
 	if (m->to->rule != NULL)
 		step->ingress = m->to->rule->ingress;
 	if (m->policy != NULL && kind != STEP_REDIRECT && kind != STEP_ANSWER &&
-		kind != STEP_ROUTE && kind != STEP_POOL && kind != STEP_CLIENT_TLS) {
+		kind != STEP_ROUTE && kind != STEP_POOL && kind != STEP_CLIENT_TLS &&
+		kind != STEP_ACCESS_LOG) {
 		step->policy = m->policy->key.id;
 		if (m->policy->ingress.len != 0)
 			step->ingress = m->policy->ingress;

@@ -32,6 +32,10 @@ struct str conf_option_value(
 		return template_printf(text, "%" PRId64, conf_idle(options, 16));
 	case NGINX_CONF_VALUE_LUA_DIR:
 		return options->lua_dir;
+	case NGINX_CONF_VALUE_METRICS_INGRESSES:
+		return template_printf(text, "%" PRId64, options->metrics_ingresses);
+	case NGINX_CONF_VALUE_TRAFFIC_MB:
+		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 250);
 	case NGINX_CONF_VALUE_MODULES_DIR:
 		return options->modules_dir;
 	case NGINX_CONF_VALUE_OPEN_FILES:
@@ -69,6 +73,10 @@ bool conf_option_block(const struct conf_options *options, enum nginx_conf_block
 		return str_is_empty(options->access_log_server);
 	case NGINX_CONF_BLOCK_ACCESS_LOG_SYSLOG:
 		return !str_is_empty(options->access_log_server);
+	case NGINX_CONF_BLOCK_COUNTS:
+		return options->metrics_ingresses != 0;
+	case NGINX_CONF_BLOCK_NOTES:
+		return options->access_log != ACCESS_LOG_OFF || options->metrics_ingresses != 0;
 	case NGINX_CONF_BLOCK_CHOSEN_USER:
 		return !str_is_empty(options->user);
 	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:

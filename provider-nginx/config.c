@@ -133,6 +133,7 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 		.open_files = open_files,
 		.dictionary_mb = config->dictionary_mb,
 		.shutdown_s = (int64_t)config->shutdown_timeout,
+		.metrics_ingresses = config->local.metrics_ingresses,
 		.access_log = (enum access_log_form)config->local.access_log,
 		.access_log_server = access_log_address(config),
 		.has_lua_module = has_module(config, "ngx_http_lua_module.so"),

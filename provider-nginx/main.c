@@ -35,6 +35,7 @@
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
+#include "provider-nginx/traffic_server.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -54,6 +55,7 @@ static struct nginx_provider {
 	struct local *local;
 	struct objects *objects;
 	struct late_checks *late_checks;
+	struct traffic_server *traffic_server;
 	struct feed *feed;
 	struct setup *setup;
 	struct wanted *wanted;
@@ -477,6 +479,11 @@ static void reload_files(void)
 		setup_touch(self.setup);
 }
 
+static char *control_socket(void *ctx)
+{
+	return conf_control_path(&self.options);
+}
+
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	char *problem = config_check(&config);
@@ -523,6 +530,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
+	if (config.local.metrics_ingresses != 0)
+		self.traffic_server = traffic_server_new(
+			daemon_loop(daemon), daemon_admin(daemon), control_socket, NULL);
 	return problem;
 }
 
@@ -549,6 +559,7 @@ static void stop(void)
 	feed_free(self.feed);
 	wanted_free(self.wanted);
 	late_checks_free(self.late_checks);
+	traffic_server_free(self.traffic_server);
 	objects_free(self.objects);
 	local_free(self.local);
 	if (config.local.stop_proxy && !daemon_has_failed(self.daemon))

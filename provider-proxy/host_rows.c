@@ -87,7 +87,10 @@ static struct str owner_of(const struct making *making, const struct path_rule *
 {
 	if (!making->job->names_owners)
 		return STR_NONE;
-	return check_owner(rule->ingress) ? rule->ingress : STR("");
+	if (!check_owner(rule->ingress))
+		return STR("");
+	return rule->unlogged ? arena_printf(making->job->arena, "-%.*s", STR_FMT(rule->ingress))
+			      : rule->ingress;
 }
 
 static void close_rule(struct making *making, size_t index, const char *problem)

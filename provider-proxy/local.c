@@ -344,7 +344,8 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices, config->routes, config->writer);
-	routes_name_owners(local->routes, options->access_log != ACCESS_LOG_OFF);
+	routes_name_owners(local->routes,
+		options->access_log != ACCESS_LOG_OFF || options->metrics_ingresses != 0);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);

@@ -33,6 +33,7 @@ struct local_options {
 	char *take_over; /* NULL: no proxy */
 	int access_log;  /* enum access_log_form */
 	char *access_log_to;
+	int64_t metrics_ingresses; /* 0: none */
 	double check_timeout;
 	double proxy_timeout;
 	double reload_interval_max;

@@ -30,7 +30,8 @@ char *rendering_init(struct rendering *rendering, const struct filter_job *job,
 	rendering->notices = notices_new(NULL, NULL);
 	rendering->unserved = unserved_new(rendering->notices);
 	rendering->routes = routes_new(rendering->rows, rendering->notices, form, writer);
-	routes_name_owners(rendering->routes, options->access_log != ACCESS_LOG_OFF);
+	routes_name_owners(rendering->routes,
+		options->access_log != ACCESS_LOG_OFF || options->metrics_ingresses != 0);
 	routes_on_commit(rendering->routes, job->state, job->commit);
 	return NULL;
 }

@@ -32,7 +32,7 @@
  * of a host wait for its row of `/`: so no request meets a host without rules while it changes from one to the other.
  *
  * Where owners are asked for (routes_name_owners()) the value of a row of paths that is a pool is followed by a bar and the Ingress whose rule it is, as
- * `namespace/name`; a default pool has none. Routes say it of each of their rules.
+ * `namespace/name`, with a dash before it if its requests are not to be logged; a default pool has none. Routes say it of each of their rules.
  *
  * What fails a check is left out, nothing else is, and the Ingress that wants it gets a notice.
  */

@@ -85,7 +85,8 @@ static bool same_route(const struct claim_route *a, const struct claim_route *b)
 		return a == b;
 	return is_simple(a) && is_simple(b) && str_eq(a->policy, b->policy) &&
 	       a->is_regex == b->is_regex && a->is_decoded == b->is_decoded &&
-	       a->is_closed == b->is_closed && a->keeps_root == b->keeps_root;
+	       a->is_closed == b->is_closed && a->is_unlogged == b->is_unlogged &&
+	       a->keeps_root == b->keeps_root;
 }
 
 static bool same_claim(const struct path_claim *a, const struct path_claim *b)

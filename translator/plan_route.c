@@ -82,6 +82,7 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 	}
 	drop_members(&route->policy, asked->word);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
+	route->is_unlogged &= asked->word != POLICY_ACCESS_LOG;
 	if (asked->word == POLICY_HASH_BALANCE)
 		route->hash = NULL;
 	if (asked->word == POLICY_CLIENT_TLS)
@@ -131,7 +132,8 @@ static void keep_what_counts(struct route_settings *route)
 		*route = (struct route_settings){.is_closed = true,
 			.canary = route->canary,
 			.has_regex = route->has_regex,
-			.is_decoded = route->is_decoded};
+			.is_decoded = route->is_decoded,
+			.is_unlogged = route->is_unlogged};
 	else if (route->canary != NULL)
 		*route = (struct route_settings){
 			.canary = route->canary, .has_regex = route->has_regex};
@@ -150,10 +152,11 @@ static void make_claim_route(const struct plan_maker *m)
 		.is_decoded = route->is_decoded,
 		.keeps_root = route->keeps_root,
 		.is_closed = route->is_closed,
+		.is_unlogged = route->is_unlogged,
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
 			 made.answer != NULL || made.canary != NULL || made.client != NULL ||
-			 made.is_regex || made.is_decoded || made.is_closed;
+			 made.is_regex || made.is_decoded || made.is_closed || made.is_unlogged;
 	if (!is_needed)
 		return;
 	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));

@@ -40,6 +40,7 @@ struct claim_route {
 	bool keeps_root;                      /* see route_settings */
 	bool is_decoded;
 	bool is_closed;
+	bool is_unlogged;
 };
 
 /* Which annotation asked for a word, for messages. */
@@ -87,7 +88,8 @@ struct route_settings {
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
 	/* The rewrite ends with group 9, which is all that follows "/" for the path "/" and empty for others: so they are rewritten to "/", and it is not. */
 	bool keeps_root;
-	bool is_decoded; /* paths are compared decoded */
+	bool is_decoded;  /* paths are compared decoded */
+	bool is_unlogged; /* the access log has no lines for its requests */
 	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
 	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */
 	struct str_list aliases;         /* more names of its first host; checked */

@@ -280,6 +280,7 @@ static void fill_rule(struct merge *m, const struct path_claim *claim, const str
 	}
 	if (route != NULL) {
 		rule->policy = route->policy;
+		rule->unlogged = route->is_unlogged;
 		rule->redirect = (struct redirect *)(uintptr_t)route->redirect;
 		rule->answer = (struct fixed_answer *)(uintptr_t)route->answer;
 	}

@@ -72,7 +72,8 @@ def front(path: str, pool_id: str = "web", **more: Any) -> Object:
 
 RULES = [
     front("/plain"), front("/back", ingress="shop/back"),
-    front("/none", "none"),
+    front("/none", "none"), front("/unlogged", unlogged=True), front("/unlogged-inside", policy="inside", unlogged=True),
+    front("/unlogged-away", "", redirect={"status": 302, "location": [{"text": "https://c.test/"}]}, unlogged=True),
     front("/away", "", redirect={"status": 302, "location": [{"text": "https://c.test/"}]}),
     front("/said", "", answer={"status": 404, "text": "closed for repairs"}),
     front("/inside", policy="inside"), front("/small", policy="small"), front("/slow", policy="slow"), front("/shared", policy="shared"),
@@ -164,6 +165,20 @@ def test_a_backend_that_refuses_connections(world):
     status = world.proxy.request("refusing.test", "/refused").status
     assert status in (502, 503)
     assert some(world.entry(path="/refused"), "status", "reason", "ingress", "first_byte_ms") == (status, "backend-failed", "web", -1)
+
+
+def test_whose_requests_are_left_out(world):
+    """Whoever answers, and also where the host leads to its pool at once."""
+    world.proxy.apply(host("unlogged.test", rule_of("/", "web", unlogged=True)))
+    assert world.proxy.reached("unlogged.test", "/left-out") == "web"
+    for path, status in (("/unlogged/left-out", 200), ("/unlogged-inside/left-out", 403), ("/unlogged-away/left-out", 302)):
+        assert world.proxy.request("b.test", path).status == status
+    # Each of the processes writes its lines in order, and each gets some of these.
+    for number in range(20):
+        assert world.proxy.reached("a.test", f"/after-left-out-{number}") == "web"
+    for number in range(20):
+        world.entry(path=f"/after-left-out-{number}")
+    assert not [line for line in world.lines() if "/left-out" in line]
 
 
 # ---- hostile input ----

@@ -270,7 +270,7 @@ def test_the_policy_lets_nothing_be_changed_that_is_not_ours():
 
 def metric_names() -> set[str]:
     found = set()
-    for rows in tables("metrics.def", "METRIC").values():
+    for rows in (*tables("metrics.def", "METRIC").values(), *tables("traffic.def", "TRAFFIC_METRIC").values()):
         for _, kind, name, *_ in rows:
             found |= {name} | {
                 name + suffix

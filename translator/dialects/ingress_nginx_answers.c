@@ -204,6 +204,13 @@ static void read_cookies(const struct nginx_reader *r)
 	policy->cookie_paths.count = policy->cookie_paths.items != NULL;
 }
 
+static void read_access_log(const struct nginx_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_enable_access_log;
+	if (!nginx_value_is_on(r->v, row, true) && nginx_ask(r, POLICY_ACCESS_LOG, row))
+		r->d->route->is_unlogged = true;
+}
+
 void nginx_read_answers(const struct nginx_reader *r)
 {
 	read_hash(r);
@@ -213,4 +220,5 @@ void nginx_read_answers(const struct nginx_reader *r)
 	read_bandwidth(r);
 	read_location(r);
 	read_cookies(r);
+	read_access_log(r);
 }

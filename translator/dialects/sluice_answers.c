@@ -183,6 +183,20 @@ static void read_response_headers(const struct sluice_reader *r)
 	sluice_ask(r, SLUICE_response_headers);
 }
 
+static void read_access_log(const struct sluice_reader *r)
+{
+	const struct str *value = sluice_value(r, SLUICE_access_log);
+	bool is_off = value != NULL && str_eq_c(*value, "off");
+	bool is_good = value != NULL && (is_off || str_eq_c(*value, "on"));
+	if (value == NULL ||
+		!sluice_accept(
+			r, SLUICE_access_log, is_good ? NULL : "\"on\" or \"off\" is expected") ||
+		!is_off)
+		return;
+	r->d->route->is_unlogged = true;
+	sluice_ask(r, SLUICE_access_log);
+}
+
 void sluice_read_answers(const struct sluice_reader *r)
 {
 	read_https_redirect(r);
@@ -191,4 +205,5 @@ void sluice_read_answers(const struct sluice_reader *r)
 	read_hsts(r);
 	read_cors(r);
 	read_response_headers(r);
+	read_access_log(r);
 }

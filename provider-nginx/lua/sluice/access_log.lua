@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The access log (doc/access-logs.md): what is known of a request while it is routed, and the line that is made of it when it has ended. nginx writes the
--- line that stands in $sluice_log_line, unless it is empty. Without the log nothing here is called.
+-- line that stands in $sluice_log_line, unless it is empty. With metrics of Ingresses the request is counted, too; without both nothing here is called.
+local traffic_counts = require("sluice.traffic_counts")
 local ffi = require("ffi")
 local get_request = require("resty.core.base").get_request
 
-local _M = { is_on = false }
+local _M = { is_on = false } -- is_on: somebody wants to know
 
 local find, gsub, sub, byte, format, match = string.find, string.gsub, string.sub, string.byte, string.format, string.match
 local floor, concat = math.floor, table.concat
@@ -20,6 +21,17 @@ local second, second_text = -1, ""
 
 local function request_id()
 	return tonumber(cast(uintptr, get_request()))
+end
+
+-- The Ingress, and whether it has a line: there is none behind a dash.
+local function owner_of(note)
+	local owner = note.owner
+	if not owner or owner == "" then
+		return nil, true
+	elseif byte(owner) == DASH then
+		return sub(owner, 2), false
+	end
+	return owner, true
 end
 
 -- ---- what is known of a request ----
@@ -46,7 +58,15 @@ function _M.refused(why)
 	end
 end
 
--- It gets no line.
+-- Another endpoint is asked.
+function _M.retried()
+	local note = notes[request_id()]
+	if traffic_counts.is_on then
+		traffic_counts.count_retry(note and owner_of(note))
+	end
+end
+
+-- It gets no line, and is not counted.
 function _M.leave_out()
 	notes[request_id()] = { is_left_out = true }
 end
@@ -151,20 +171,29 @@ function _M.write(pool)
 	local id = request_id()
 	local note = notes[id]
 	notes[id] = nil
-	if note and (note.is_left_out or (note.owner and byte(note.owner) == DASH)) then
+	if note and note.is_left_out then
 		return
 	end
-	if note and pool then
-		note.pool = pool
+	local owner, is_logged = nil, true
+	if note then
+		owner, is_logged = owner_of(note)
+		note.pool = pool or note.pool
+	end
+	if traffic_counts.is_on then
+		traffic_counts.count(owner, note and note.why)
+	end
+	if not make_line or not is_logged then
+		return
 	end
 	local var = ngx.var
 	var.sluice_log_line = make_line(facts_of(note, var), var)
 end
 
--- `form`: json, text or off.
-function _M.init(form)
-	_M.is_on = form ~= "off"
-	make_line = form == "json" and json_line or text_line
+-- `form`: json, text or off. `ingresses`: how many are counted.
+function _M.init(form, ingresses)
+	traffic_counts.init(ingresses)
+	_M.is_on = form ~= "off" or traffic_counts.is_on
+	make_line = form == "json" and json_line or form == "text" and text_line or nil
 end
 
 return _M

@@ -3,9 +3,10 @@
 --
 --   GET  /v1/state   serial of the state, generation of the configuration, pid of the master, room in the dictionary, pools
 --                   by which namespaces are named whose health checks come late
+--   GET  /v1/traffic counts of Ingresses (traffic_counts.lua)
 --   POST /v1/batch   one batch (store.lua); 200, 400 malformed, 409 other base, 507 no room
 --
--- Every answer is one line of `name=value` words.
+-- Every other answer is one line of `name=value` words.
 local store = require("sluice.store")
 local late = require("sluice.late")
 local process = require("ngx.process")

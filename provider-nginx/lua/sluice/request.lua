@@ -426,6 +426,8 @@ local function balance_again()
 	end
 	if not balancer.get_last_failure() then
 		allow_tries(pool)
+	elseif access_log.is_on then
+		access_log.retried()
 	end
 	return connect(peer)
 end
@@ -456,6 +458,9 @@ local function next_peer(ctx, pool, retries)
 	ctx.tried[ctx.peer.id] = true
 	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
 	ctx.peer.busy = ctx.peer.busy + 1
+	if access_log.is_on then
+		access_log.retried()
+	end
 	return ctx.peer
 end
 

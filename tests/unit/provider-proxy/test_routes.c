@@ -188,6 +188,45 @@ static void a_host_with_one_pool_leads_there(void **fixture)
 	}
 }
 
+/* Only where somebody asks for it, and never with bytes that mean anything. */
+static void rows_say_whose_they_are(void **fixture)
+{
+	static const struct {
+		const char *ingress;
+		bool unlogged;
+		const char *owner;
+	} cases[] = {
+		{"shop/front", false, "|shop/front"},
+		{"shop/front", true, "|-shop/front"},
+		{"", false, "|"},
+		{"shop", false, "|"},
+		{"shop/fr|ont", true, "|"},
+		{"shop/fr ont", false, "|"},
+		{"Shop/front", false, "|"},
+		{"-shop/front", false, "|"},
+		{"shop/front/x", false, "|"},
+	};
+	struct fixture *f = *fixture;
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct name pool = name_of(NAME_POOL, STR("root"));
+	char text[64];
+	use_form(f, ROUTES_DIRECT);
+	routes_name_owners(f->routes, true);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct path_rule rule = {.path = STR("/"),
+			.match = PATH_PREFIX,
+			.pool = STR("root"),
+			.ingress = str_from(cases[i].ingress),
+			.unlogged = cases[i].unlogged};
+		put_host(f, "a.test", &rule, 1, false);
+		struct str value = wanted(f, ROW_WHOLE, "host:", lb, ":a.test");
+		snprintf(text, sizeof(text), "%s%s", pool.text, cases[i].owner);
+		if (!str_eq_c(value, text))
+			fail_msg("%s: %.*s", text, STR_FMT(value));
+		assert_true(str_eq(routes_target(value), name_str(&pool)));
+	}
+}
+
 /* While its row changes, requests are looked up by the name as before. */
 static void a_host_that_had_paths_keeps_its_row_of_all(void **fixture)
 {
@@ -275,6 +314,7 @@ int main(void)
 			plain_http_does_not_know_tls_only_rules, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_host_with_one_pool_leads_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rows_say_whose_they_are, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_host_that_had_paths_keeps_its_row_of_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-proxy/traffic.h"
+
+#include "provider-proxy/checks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static const struct {
+	const char *name; /* without _total */
+	const char *unit;
+	const char *help;
+} families[TRAFFIC_FAMILY_COUNT] = {
+#define TRAFFIC_METRIC(id, type, name_, unit_, help_) \
+	[TRAFFIC_FAMILY_##id] = {(name_), (unit_), (help_)},
+#include "provider-proxy/traffic.def"
+#undef TRAFFIC_METRIC
+};
+
+static const char *const bounds[TRAFFIC_BOUNDS] = {
+	"0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0", "10.0"};
+static const char *const guards[TRAFFIC_GUARDS] = {
+	"source-access", "basic-auth", "external-auth", "client-tls", "rate-limit", "body-limit"};
+
+struct owner {
+	struct str namespace;
+	struct str name;
+	int64_t counts[TRAFFIC_COUNT];
+};
+
+static bool next_word(struct str *rest, struct str *ret_word)
+{
+	const char *end = str_find(*rest, ' ');
+	*ret_word = (struct str){rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
+	*rest = str_skip(*rest, ret_word->len + 1);
+	return ret_word->len != 0;
+}
+
+static bool is_known(struct str owner)
+{
+	return str_eq_c(owner, TRAFFIC_NONE) || str_eq_c(owner, TRAFFIC_OTHERS) ||
+	       check_owner(owner);
+}
+
+static bool read_line(struct str line, struct owner *ret_owner)
+{
+	struct str word;
+	if (!next_word(&line, &word) || !is_known(word))
+		return false;
+	const char *slash = str_find(word, '/');
+	ret_owner->namespace = (struct str){word.p, (size_t)(slash - word.p)};
+	ret_owner->name = str_skip(word, ret_owner->namespace.len + 1);
+	for (size_t i = 0; i < TRAFFIC_COUNT; i++) {
+		if (!next_word(&line, &word) ||
+			!str_to_int(word, 0, INT64_MAX, &ret_owner->counts[i]))
+			return false;
+	}
+	return line.len == 0;
+}
+
+int traffic_print_head(struct buf *out, enum traffic_family family, bool is_openmetrics)
+{
+	bool is_histogram = family == TRAFFIC_FAMILY_DURATION;
+	/* In the older format a counter's head has the name of its series. */
+	const char *suffix = !is_openmetrics && !is_histogram ? "_total" : "";
+	const char *name = families[family].name;
+	int err = buf_printf(
+		out, "# TYPE %s%s %s\n", name, suffix, is_histogram ? "histogram" : "counter");
+	if (err == 0 && is_openmetrics && families[family].unit[0] != 0)
+		err = buf_printf(out, "# UNIT %s %s\n", name, families[family].unit);
+	if (err == 0)
+		err = buf_printf(out, "# HELP %s%s %s\n", name, suffix, families[family].help);
+	return err;
+}
+
+/* `label` is `,name="value"`, or nothing. */
+static int print_series(struct buf *out, enum traffic_family family, const char *suffix,
+	const struct owner *owner, const char *name, const char *value, int64_t count)
+{
+	int err = buf_printf(out, "%s%s{namespace=\"%.*s\",ingress=\"%.*s\"", families[family].name,
+		suffix, STR_FMT(owner->namespace), STR_FMT(owner->name));
+	if (err == 0 && name != NULL)
+		err = buf_printf(out, ",%s=\"%s\"", name, value);
+	return err != 0 ? err : buf_printf(out, "} %" PRId64 "\n", count);
+}
+
+static int print_requests(struct buf *out, const struct owner *owner)
+{
+	static const char *const classes[] = {"1xx", "2xx", "3xx", "4xx", "5xx"};
+	int err = 0;
+	for (size_t i = 0; i < 5 && err == 0; i++) {
+		if (owner->counts[TRAFFIC_CLASS + i] != 0)
+			err = print_series(out, TRAFFIC_FAMILY_REQUESTS, "_total", owner, "status",
+				classes[i], owner->counts[TRAFFIC_CLASS + i]);
+	}
+	return err;
+}
+
+static int print_duration(struct buf *out, const struct owner *owner)
+{
+	const enum traffic_family family = TRAFFIC_FAMILY_DURATION;
+	int64_t sum = 0;
+	int err = 0;
+	for (size_t i = 0; i <= TRAFFIC_BOUNDS && err == 0; i++) {
+		sum += owner->counts[TRAFFIC_BUCKET + i];
+		err = print_series(out, family, "_bucket", owner, "le",
+			i < TRAFFIC_BOUNDS ? bounds[i] : "+Inf", sum);
+	}
+	if (err == 0)
+		err = print_series(out, family, "_count", owner, NULL, NULL, sum);
+	if (err == 0)
+		err = buf_printf(out,
+			"%s_sum{namespace=\"%.*s\",ingress=\"%.*s\"} %" PRId64 ".%03" PRId64 "\n",
+			families[family].name, STR_FMT(owner->namespace), STR_FMT(owner->name),
+			owner->counts[TRAFFIC_DURATION] / 1000,
+			owner->counts[TRAFFIC_DURATION] % 1000);
+	return err;
+}
+
+static int print_denied(struct buf *out, const struct owner *owner)
+{
+	int err = 0;
+	for (size_t i = 0; i < TRAFFIC_GUARDS && err == 0; i++) {
+		if (owner->counts[TRAFFIC_DENIED + i] != 0)
+			err = print_series(out, TRAFFIC_FAMILY_DENIED, "_total", owner, "guard",
+				guards[i], owner->counts[TRAFFIC_DENIED + i]);
+	}
+	return err;
+}
+
+int traffic_print_line(struct buf *out, enum traffic_family family, struct str line)
+{
+	struct owner owner;
+	if (!read_line(line, &owner))
+		return 0;
+	switch (family) {
+	case TRAFFIC_FAMILY_REQUESTS:
+		return print_requests(out, &owner);
+	case TRAFFIC_FAMILY_DURATION:
+		return print_duration(out, &owner);
+	case TRAFFIC_FAMILY_SENT:
+		return print_series(
+			out, family, "_total", &owner, NULL, NULL, owner.counts[TRAFFIC_SENT]);
+	case TRAFFIC_FAMILY_RECEIVED:
+		return print_series(
+			out, family, "_total", &owner, NULL, NULL, owner.counts[TRAFFIC_RECEIVED]);
+	case TRAFFIC_FAMILY_RETRIES:
+		return print_series(
+			out, family, "_total", &owner, NULL, NULL, owner.counts[TRAFFIC_RETRIES]);
+	case TRAFFIC_FAMILY_DENIED:
+		return print_denied(out, &owner);
+	case TRAFFIC_FAMILY_COUNT:
+		break;
+	}
+	return 0;
+}
