@@ -24,6 +24,9 @@ struct engine_config {
 	struct egress *egress;        /* must stay valid; NULL: the built-in policy */
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
+	struct str
+		backend_namespace; /* of the Service that takes what no rule does; must stay valid */
+	struct str backend_name;   /* empty: none */
 	int64_t certificate_warn_s;
 	uint64_t http_port;  /* of a load balancer that a class shares; 0: 80 */
 	uint64_t https_port; /* likewise; 0: 443 */

@@ -145,3 +145,14 @@ def test_the_line_waits_for_options_that_may_forbid_something(line):
     assert line.proxy.request("a.test").status == 403 and line.proxy.request("late.test").status == 404
     line.kube.clear(fault)
     line.proxy.wait_answers("late.test", status=403)
+
+
+def test_a_default_backend_takes_what_nobody_else_does(name, pods):
+    with ProxyLine(name, translator=["--default-backend", "default/rest"]) as line:
+        line.cluster.apply(*(part for service in ("web", "rest") for part in (line.cluster.service(service), line.cluster.slice(service, [pods(service).ip]))),
+                           ingress(line, "a", class_name=None), CLASS)
+        line.wait_serves("a.test", "/x", "web")
+        line.wait_serves("nobody.test", "/x", "rest")
+        line.cluster.apply(line.cluster.ingress("a", [{"host": "a.test", "paths": [("/only", "Prefix", "web", 80)]}]))
+        line.wait_serves("a.test", "/x", "rest")
+        assert line.proxy.reached("a.test", "/only") == "web"
