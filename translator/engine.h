@@ -50,9 +50,16 @@ struct engine_ops {
 	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
+/* The default certificate, if it was made here: no Secret of Kubernetes can have this name. */
+#define ENGINE_MADE_NAMESPACE "sluice"
+#define ENGINE_MADE_NAME      "made_certificate"
+
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx);
 void engine_free(struct engine *engine);
+
+/* A default certificate of our own making, in PEM, for an engine whose configuration names that of ENGINE_MADE_NAME. To be called once, before any message. */
+void engine_make_default(struct engine *engine, struct str chain, struct str key);
 
 /* Seconds since 1970; certificates that are about to expire are reported when it is time. */
 void engine_set_time(struct engine *engine, int64_t now_s);
