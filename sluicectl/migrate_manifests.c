@@ -21,6 +21,7 @@ static const struct {
 	const char *variable;
 } settings[] = {
 	{"default-ssl-certificate", "translator", "SLUICE_DEFAULT_CERTIFICATE"},
+	{"default-backend-service", "translator", "SLUICE_DEFAULT_BACKEND"},
 	{"annotations-prefix", "translator", "SLUICE_INGRESS_NGINX_PREFIX"},
 	{"watch-namespace", "watcher", "SLUICE_NAMESPACE"},
 };

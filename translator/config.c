@@ -62,6 +62,9 @@ char *translator_config_check(
 	char *problem = read_name("default-certificate", config->default_certificate,
 		&ret_engine->default_namespace, &ret_engine->default_name);
 	if (problem == NULL)
+		problem = read_name("default-backend", config->default_backend,
+			&ret_engine->backend_namespace, &ret_engine->backend_name);
+	if (problem == NULL)
 		problem = read_name("publish-service", config->publish_service,
 			&ret_engine->publish_namespace, &ret_engine->publish_name);
 	if (problem == NULL && config->http_port == config->https_port)

@@ -11,6 +11,8 @@ struct translator_config {
 	struct option_list watcher_uids;
 	struct option_list provider_uids;
 	char *default_certificate;
+	char *default_backend;
+	bool make_certificate;
 	bool allow_external_name;
 	bool shared_hosts;
 	struct egress_options egress;

@@ -155,6 +155,19 @@ void engine_free(struct engine *engine)
 	free(engine);
 }
 
+void engine_make_default(struct engine *engine, struct str chain, struct str key)
+{
+	const struct secret_record record = {
+		.key = {.kind = RECORD_SECRET,
+			.namespace = STR(ENGINE_MADE_NAMESPACE),
+			.name = STR(ENGINE_MADE_NAME)},
+		.certificate = chain,
+		.private_key = key,
+	};
+	records_put_made(engine->records, &record);
+	arena_reset(&engine->scratch);
+}
+
 void engine_set_time(struct engine *engine, int64_t now_s)
 {
 	struct node *node;

@@ -24,6 +24,9 @@ struct engine_config {
 	struct egress *egress;        /* must stay valid; NULL: the built-in policy */
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
+	struct str
+		backend_namespace; /* of the Service that takes what no rule does; must stay valid */
+	struct str backend_name;   /* empty: none */
 	int64_t certificate_warn_s;
 	uint64_t http_port;  /* of a load balancer that a class shares; 0: 80 */
 	uint64_t https_port; /* likewise; 0: 443 */
@@ -47,9 +50,16 @@ struct engine_ops {
 	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
+/* The default certificate, if it was made here: no Secret of Kubernetes can have this name. */
+#define ENGINE_MADE_NAMESPACE "sluice"
+#define ENGINE_MADE_NAME      "made_certificate"
+
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx);
 void engine_free(struct engine *engine);
+
+/* A default certificate of our own making, in PEM, for an engine whose configuration names that of ENGINE_MADE_NAME. To be called once, before any message. */
+void engine_make_default(struct engine *engine, struct str chain, struct str key);
 
 /* Seconds since 1970; certificates that are about to expire are reported when it is time. */
 void engine_set_time(struct engine *engine, int64_t now_s);

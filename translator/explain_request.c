@@ -256,8 +256,20 @@ static const struct host_node *find_wildcard(struct lookup *l)
 			       : NULL;
 }
 
+/* What becomes of a request that no rule takes. */
+static const char *answer_of_none(const struct lookup *l)
+{
+	const struct engine_config *config = &l->engine->config;
+	if (str_is_empty(config->backend_name) || !provider_peer_is_merged(l->engine->provider))
+		return "the answer is 404";
+	return arena_printf(l->arena, "Service %.*s/%.*s of --default-backend answers",
+		STR_FMT(config->backend_namespace), STR_FMT(config->backend_name))
+		.p;
+}
+
 static void explain_none(struct lookup *l, const struct virtual_host *host)
 {
+	const char *answer = answer_of_none(l);
 	const struct explain_request *request = l->request;
 	const struct path_rule *rule = host != NULL ? find_rule(l, host, true) : NULL;
 	l->to->load_balancer = arena_str(l->arena, node_key(&l->balancer->node));
@@ -269,21 +281,20 @@ static void explain_none(struct lookup *l, const struct virtual_host *host)
 				STR_FMT(rule->ingress), STR_FMT(request->host)));
 	else if (host == NULL)
 		refuse(l, STR("NoRoute"),
-			arena_printf(l->arena, "no Ingress has the host %.*s: the answer is 404",
-				STR_FMT(request->host)));
+			arena_printf(l->arena, "no Ingress has the host %.*s: %s",
+				STR_FMT(request->host), answer));
 	else if (host->match == HOST_EXACT && find_wildcard(l) != NULL)
 		refuse(l, STR("NoRoute"),
 			arena_printf(l->arena,
 				"host %.*s has no route for this path, and those of %.*s do not "
-				"count for it: the answer is 404",
-				STR_FMT(request->host),
-				STR_FMT(node_host(&find_wildcard(l)->node))));
+				"count for it: %s",
+				STR_FMT(request->host), STR_FMT(node_host(&find_wildcard(l)->node)),
+				answer));
 	else
 		refuse(l, STR("NoRoute"),
-			arena_printf(l->arena,
-				"%s%.*s has no route for this path: the answer is 404",
+			arena_printf(l->arena, "%s%.*s has no route for this path: %s",
 				host->match == HOST_ANY ? "what is for any host" : "host ",
-				STR_FMT(host->host)));
+				STR_FMT(host->host), answer));
 }
 
 static void explain_at(struct lookup *l)

@@ -135,7 +135,9 @@ static void tell_missing(const struct global_options *options, const struct obje
 		diag_add(diags, self, "NotSupported",
 			arena_printf(diags->arena, "data[%s]", spec->key).p,
 			"this kind of load balancer cannot do it: %s",
-			spec->note != NULL ? spec->note : "it is not heeded");
+			spec->note != NULL          ? spec->note
+			: form->bad == NGINX_CLOSES ? "what it protects is answered with 503"
+						    : "it is not heeded");
 	}
 }
 

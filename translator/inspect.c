@@ -101,7 +101,8 @@ static bool put_record(
 	const struct record *record = (const void *)node;
 	struct schema_error error = {""};
 	union any_record value;
-	if (record->payload == NULL)
+	if (record->payload == NULL ||
+		str_eq_c(node_key(node), ENGINE_MADE_NAMESPACE "/" ENGINE_MADE_NAME))
 		return false;
 	record_read(record, &engine->scratch, &value);
 	if (kind == RECORD_SECRET) {

@@ -23,6 +23,7 @@
  * Read next: engine.h.
  */
 #include "common/cert.h"
+#include "common/cert_make.h"
 #include "common/clock.h"
 #include "common/daemon.h"
 #include "common/users.h"
@@ -308,6 +309,37 @@ static void start_timers(void)
 	ev_timer_start(loop, &self.clock);
 }
 
+/* True: the default certificate is one of our own making. */
+static bool names_made_certificate(
+	const struct translator_config *config, struct engine_config *engine_config)
+{
+	bool is_made = config->ingress_nginx && config->make_certificate &&
+		       str_is_empty(engine_config->default_name);
+	if (is_made) {
+		engine_config->default_namespace = STR(ENGINE_MADE_NAMESPACE);
+		engine_config->default_name = STR(ENGINE_MADE_NAME);
+	}
+	return is_made;
+}
+
+/* NULL, or what is wrong (allocated). */
+static char *make_certificate(struct engine *engine)
+{
+	enum { PEM_LEN_MAX = 16 * 1024 };
+	struct buf chain;
+	struct buf key;
+	buf_init(&chain, PEM_LEN_MAX);
+	buf_init(&key, PEM_LEN_MAX);
+	int err = cert_make(&chain, &key);
+	if (err == 0)
+		engine_make_default(engine, buf_str(&chain), buf_str(&key));
+	buf_fini(&chain);
+	buf_wipe_fini(&key);
+	return err == 0 ? NULL
+			: xasprintf("the default certificate cannot be made: %s",
+				  strerrordesc_np(-err));
+}
+
 static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 {
 	const struct translator_config *config = ctx;
@@ -332,12 +364,16 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		return problem;
 	}
 	cert_setup();
+	bool is_made = names_made_certificate(config, &engine_config);
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
+	if (is_made)
+		problem = make_certificate(self.engine);
 	self.server = inspect_server_new(daemon_loop(daemon), daemon_admin(daemon), self.engine);
 	start_timers();
 	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
 	metrics_collect_with(measure, NULL);
-	self.source = listen_on(config, &watchers, &problem);
+	if (problem == NULL)
+		self.source = listen_on(config, &watchers, &problem);
 	if (self.source != NULL)
 		self.provider = listen_on(config, &providers, &problem);
 	if (problem == NULL)

@@ -152,6 +152,9 @@ static const void *build_shared(
 		.default_certificate = tls_default_id(&tls, objects->scratch),
 		.https_is_possible = provider_peer_can_serve(objects->provider, STR("https")),
 	};
+	if (!str_is_empty(objects->config->backend_name))
+		request.default_pool = plan_backend_id(objects->config->backend_namespace,
+			objects->config->backend_name, objects->scratch);
 	set_listeners(objects, node, &request);
 	gather_ports(objects, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
@@ -209,11 +212,20 @@ static const struct endpoints_record *const *read_slices(
 	return slices;
 }
 
+/* It is the administrator's: all use it, and none of them can do anything about it. */
+static bool is_default_backend(const struct objects *objects, const struct pool_node *node)
+{
+	const struct node *service = &node->service->record.node;
+	return str_eq_c(node_key(&node->node), ROUTE_FIRST_PORT) &&
+	       str_eq(node_name(service), objects->config->backend_name) &&
+	       str_eq(node_namespace(service), objects->config->backend_namespace);
+}
+
 static void tell_users(const struct objects *objects, struct pool_node *node,
 	const struct backend_problem *problem, struct diag_list *diags)
 {
 	struct use *use;
-	if (diags == NULL || problem->reason == NULL)
+	if (diags == NULL || problem->reason == NULL || is_default_backend(objects, node))
 		return;
 	RB_FOREACH (use, use_tree, &node->node.users) {
 		struct object_ref self = ingress_ref(use->user, objects->scratch);

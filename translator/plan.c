@@ -275,6 +275,8 @@ static void read_annotations(struct plan_maker *m)
 	nginx_values_read(m->ingress, m->context->nginx_prefix, &teller, m->nginx);
 	nginx_options_apply(m->context->nginx_options, &teller, m->nginx);
 	m->nginx->maps = m->context->nginx_maps;
+	m->nginx->backend_namespace = m->context->backend_namespace;
+	m->nginx->backend_name = m->context->backend_name;
 	ingress_nginx_read_values(m->nginx, &teller, &plan->values);
 }
 

@@ -45,6 +45,8 @@ struct plan_context {
 	struct plan_limits cannot;
 	uint64_t http_port; /* of the load balancer that classes share */
 	uint64_t https_port;
+	struct str backend_namespace;      /* of the Service that takes what no rule does */
+	struct str backend_name;           /* empty: none */
 	const struct class_table *classes; /* NULL: none is known */
 	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
 	const struct nginx_options *nginx_options; /* the global ones; NULL: there are none */
@@ -133,6 +135,8 @@ struct plan {
 	struct str users;                      /* id of those of its policy; empty: none */
 };
 
+/* The id of the pool of the Service that takes what no rule does. */
+struct str plan_backend_id(struct str namespace, struct str name, struct arena *arena);
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags);
 

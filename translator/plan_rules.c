@@ -150,6 +150,25 @@ static void add_pools_of_policy(const struct plan_maker *m)
 	}
 }
 
+struct str plan_backend_id(struct str namespace, struct str name, struct arena *arena)
+{
+	return arena_printf(
+		arena, "%.*s/%.*s:" ROUTE_FIRST_PORT, STR_FMT(namespace), STR_FMT(name));
+}
+
+/* It exists as long as somebody is served, whoever that is. */
+static void add_default_backend(const struct plan_maker *m)
+{
+	const struct plan_context *context = m->context;
+	if (m->plan->scope != BALANCER_OF_CLASS || str_is_empty(context->backend_name))
+		return;
+	*PLAN_PUSH(m, &m->plan->pools) = (struct plan_pool){
+		.id = plan_backend_id(context->backend_namespace, context->backend_name, m->arena),
+		.namespace = context->backend_namespace,
+		.service = context->backend_name,
+		.port = STR(ROUTE_FIRST_PORT)};
+}
+
 static int compare_pools(const void *left, const void *right)
 {
 	return str_cmp(((const struct plan_pool *)left)->id, ((const struct plan_pool *)right)->id);
@@ -384,6 +403,7 @@ void plan_read_rules(const struct plan_maker *m)
 		rule_default(m, &list);
 	gather_hosts(m, &list);
 	add_pools_of_policy(m);
+	add_default_backend(m);
 	sort_pools(m->plan);
 }
 

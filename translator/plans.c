@@ -87,6 +87,8 @@ static void make(struct plans *plans, struct ingress_node *ingress, struct arena
 		.cannot = provider_peer_limits(plans->provider),
 		.http_port = plans->config->http_port,
 		.https_port = plans->config->https_port,
+		.backend_namespace = plans->config->backend_namespace,
+		.backend_name = plans->config->backend_name,
 		.classes = classes_table(plans->classes),
 		.nginx_prefix = plans->config->nginx_prefix,
 		.nginx_options = global_options_get(plans->options),

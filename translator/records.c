@@ -4,6 +4,7 @@
 #include "translator/record.h"
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "proto/frame.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
@@ -18,6 +19,7 @@ struct records {
 	struct arena *scratch;
 	size_t counts[NODE_RECORD_KINDS];
 	uint8_t marks[RECORD_KIND_COUNT]; /* of the current sync, for each kind */
+	struct record *made;              /* here, see records_put_made(); NULL: nothing */
 };
 
 struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
@@ -148,6 +150,8 @@ static void put_front(
 
 static void drop(struct records *records, struct record *record)
 {
+	if (record == records->made)
+		return;
 	if (record->node.kind == NODE_SERVICE)
 		put_front(records, node_key(&record->node), false, STR_NONE, STR_NONE);
 	forget(records, record);
@@ -258,6 +262,21 @@ int records_keep(struct records *records, const struct record_key *key, struct s
 	if (record != NULL)
 		record->node.mark = records->marks[key->kind];
 	return 0;
+}
+
+/* ---- what is made here ---- */
+
+void records_put_made(struct records *records, const struct secret_record *secret)
+{
+	struct schema_error error = {""};
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	must(message_encode_record(secret, &frame, &error) == 0);
+	records->made =
+		graph_get(records->graph, NODE_SECRET, key_text(&secret->key, records->scratch));
+	replace(records, records->made, str_skip(buf_str(&frame), FRAME_HEAD_LEN), 0, STR_NONE);
+	records->counts[NODE_SECRET] = 0; /* nobody has sent it */
+	buf_wipe_fini(&frame);
 }
 
 /* ---- snapshots ---- */

@@ -19,6 +19,8 @@ size_t records_count(const struct records *records, enum record_kind kind);
 int records_take(
 	struct records *records, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct records *records, const struct record_key *key);
+/* A Secret that no watcher sends: it stays, whatever one does. To be called once. */
+void records_put_made(struct records *records, const struct secret_record *secret);
 /* The object exists but cannot be read now: its last known record counts as repeated. `payload`: of the `keep`
  * message. */
 int records_keep(struct records *records, const struct record_key *key, struct str payload);

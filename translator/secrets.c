@@ -56,6 +56,7 @@ struct tls_context secrets_context(struct secrets *secrets)
 		.secrets_are_synced = source_peer_syncs(secrets->source, RECORD_SECRET),
 		.default_namespace = secrets->config->default_namespace,
 		.default_name = secrets->config->default_name,
+		.default_is_made = str_eq_c(secrets->config->default_name, ENGINE_MADE_NAME),
 		.now_s = secrets->now_s,
 		.warn_s = secrets->config->certificate_warn_s,
 	};

@@ -121,6 +121,10 @@ static void check_default(const struct plan *plan, const struct plan_tls *entry,
 	if (str_is_empty(context->default_name))
 		diag_add(diags, &plan->self, "NoCertificate", field,
 			"it names no Secret, and the administrator has set no default certificate");
+	else if (context->default_is_made)
+		diag_add(diags, &plan->self, "NoCertificate", field,
+			"it names no Secret, and the administrator has set no default certificate: "
+			"clients get one that nobody trusts");
 	else if (str_is_empty(tls_default_id(context, diags->arena)))
 		diag_add(diags, &plan->self, "NoCertificate", field,
 			"it names no Secret, and the default certificate is not usable");

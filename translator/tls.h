@@ -27,6 +27,7 @@ struct tls_context {
 	bool secrets_are_synced;      /* otherwise the watcher may not read Secrets */
 	struct str default_namespace; /* of the administrator's default certificate */
 	struct str default_name;      /* empty: none */
+	bool default_is_made;         /* nobody trusts it */
 	int64_t now_s;
 	int64_t warn_s; /* how long before its expiry a certificate is reported */
 };

@@ -145,3 +145,49 @@ def test_the_line_waits_for_options_that_may_forbid_something(line):
     assert line.proxy.request("a.test").status == 403 and line.proxy.request("late.test").status == 404
     line.kube.clear(fault)
     line.proxy.wait_answers("late.test", status=403)
+
+
+def test_a_default_backend_takes_what_nobody_else_does(name, pods):
+    with ProxyLine(name, translator=["--default-backend", "default/rest"]) as line:
+        line.cluster.apply(*(part for service in ("web", "rest") for part in (line.cluster.service(service), line.cluster.slice(service, [pods(service).ip]))),
+                           ingress(line, "a", class_name=None), CLASS)
+        line.wait_serves("a.test", "/x", "web")
+        line.wait_serves("nobody.test", "/x", "rest")
+        line.cluster.apply(line.cluster.ingress("a", [{"host": "a.test", "paths": [("/only", "Prefix", "web", 80)]}]))
+        line.wait_serves("a.test", "/x", "rest")
+        assert line.proxy.reached("a.test", "/only") == "web"
+
+
+def shown(line: ProxyLine, host: str) -> bytes | None:
+    """The certificate that a client of that server name gets, without a word about who asks for it."""
+    try:
+        return line.proxy.request(host, tls=True).certificate
+    except OSError:
+        return None
+
+
+def test_a_default_certificate_is_made_where_none_is_configured(name, pods):
+    """As the original did: TLS is served for every host, by a certificate that nobody trusts; the hosts' own are shown for them."""
+    own = self_signed("own.test")
+    with ProxyLine(name, translator=["--ingress-nginx"]) as line:
+        line.cluster.apply(CLASS, line.cluster.service("web"), line.cluster.slice("web", [pods("web").ip]), ingress(line, "a"))
+        line.wait_serves("a.test", "/", "web", tls=True)
+        made = shown(line, "a.test")
+        assert made and shown(line, "nobody.test") == made and b"sluice.invalid" in made
+        with_own = ingress(line, "own")
+        with_own["spec"]["tls"] = [{"hosts": ["own.test"], "secretName": "own"}]
+        line.cluster.apply(line.cluster.tls_secret("own", own.pem, own.key), with_own)
+        wait_for(lambda: shown(line, "own.test") == own.der, "its own certificate", PATIENCE)
+        assert shown(line, "a.test") == made
+        with Load(line.proxy.address, line.proxy.https, [("a.test", "/")], sni="a.test") as load:
+            line.translator.restart()
+            wait_for(lambda: shown(line, "a.test") not in (made, None), "another one, made by the next translator", PATIENCE)
+        assert load.good > 0 and not load.failures
+        assert shown(line, "own.test") == own.der
+
+
+def test_none_is_made_for_those_who_do_not_want_it(name, pods):
+    with ProxyLine(name, translator=["--ingress-nginx", "--make-certificate=false"]) as line:
+        line.cluster.apply(CLASS, line.cluster.service("web"), line.cluster.slice("web", [pods("web").ip]), ingress(line, "a"))
+        line.wait_serves("a.test", "/", "web")
+        assert shown(line, "a.test") is None

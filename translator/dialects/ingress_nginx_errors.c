@@ -91,6 +91,10 @@ void nginx_read_errors(const struct nginx_reader *r)
 		policy->fallback_headers.items = headers.items;
 		policy->fallback_headers.count = headers.count;
 	}
-	if (nginx_has(r, NGINX_ROW_custom_http_errors))
-		read_pages(r, pool);
+	if (!nginx_has(r, NGINX_ROW_custom_http_errors))
+		return;
+	if (pool.len == 0 && r->v->backend_name.len != 0)
+		pool = dialect_add_pool(
+			r->d, r->v->backend_namespace, r->v->backend_name, 0, false);
+	read_pages(r, pool);
 }

@@ -87,6 +87,9 @@ struct nginx_values {
 	struct nginx_value items[NGINX_ROW_COUNT];
 	const struct nginx_options *options; /* see ingress_nginx_options.h; NULL: there are none */
 	struct nginx_maps maps;
+	/* The Service that takes what no rule does; no name: there is none. */
+	struct str backend_namespace;
+	struct str backend_name;
 	bool is_closed; /* one that protects cannot be used */
 };
 

@@ -109,6 +109,8 @@ APPLIED = (
     Resource("deployments", "Deployment", (Served("apps", "v1"),), short=("deploy",), generation=True),
     Resource("poddisruptionbudgets", "PodDisruptionBudget", (Served("policy", "v1", since=21),), short=("pdb",), generation=True),
     Resource("clusterroles", "ClusterRole", (Served("rbac.authorization.k8s.io", "v1"),), namespaced=False),
+    Resource("roles", "Role", (Served("rbac.authorization.k8s.io", "v1"),)),
+    Resource("rolebindings", "RoleBinding", (Served("rbac.authorization.k8s.io", "v1"),)),
     Resource("clusterrolebindings", "ClusterRoleBinding", (Served("rbac.authorization.k8s.io", "v1"),), namespaced=False),
 )
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cert.h"
+#include "common/cert_make.h"
 
 #include "common/buf.h"
 #include "common/xalloc.h"
@@ -774,9 +775,32 @@ static int free_world(void **state)
 	return 0;
 }
 
+static void test_what_is_made_can_be_served(void **state)
+{
+	struct arena room;
+	struct cert_info info;
+	struct buf chain;
+	struct buf key;
+	(void)state;
+	arena_init(&room);
+	buf_init(&chain, 16384);
+	buf_init(&key, 16384);
+	assert_int_equal(cert_make(&chain, &key), 0);
+	assert_null(cert_check(buf_str(&chain), buf_str(&key), &room, &info));
+	assert_int_equal(info.name_count, 1);
+	assert_true(info.not_after - info.not_before > INT64_C(19) * 365 * 24 * 3600);
+	buf_fini(&chain);
+	buf_init(&chain, 16);
+	assert_int_not_equal(cert_make(&chain, &key), 0);
+	buf_fini(&chain);
+	buf_wipe_fini(&key);
+	arena_fini(&room);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_made_can_be_served),
 		cmocka_unit_test(takes_every_kind_and_form_of_key),
 		cmocka_unit_test(prints_the_serial_number),
 		cmocka_unit_test(reads_a_chain_in_any_order),
