@@ -248,7 +248,9 @@ function _M.access_question()
 	local name = normal_name(split_host(header) or "")
 	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
 	asked.is_question, var.sluice_server_name = true, name
-	access_log.leave_out()
+	if access_log.is_on then
+		access_log.leave_out()
+	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if not location then
 		return finish(503, "no endpoints\n", "no-endpoints")
@@ -271,7 +273,9 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 		return finish(404, "no route\n", "no-route")
 	end
 	if key == PROBE then
-		access_log.leave_out()
+		if access_log.is_on then
+			access_log.leave_out()
+		end
 		return answer_probe()
 	end
 	if is_too_many or key == route.BAD then
