@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from . import checks_link, checks_limits, checks_traffic, checks_objects, checks_filter  # noqa: F401  they register themselves, in the order in which they run
+from . import checks_link, checks_limits, checks_traffic, checks_words, checks_objects, checks_filter  # noqa: F401  they register themselves, in the order in which they run
 from .bench import Bench, CannotStart, Failed
 from .registry import CHECKS, Check
 

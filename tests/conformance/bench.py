@@ -298,15 +298,15 @@ class Bench:
         self.connection = Connection(self, self.listener.accept()[0])
         return self.connection
 
-    def greet(self) -> Connection:
-        """A connection on which both hellos are through."""
+    def greet(self, version: int = 1) -> Connection:
+        """A connection on which both hellos are through; `version`: the greatest that we speak."""
         connection = self.accept()
-        connection.say_hello()
+        connection.send("hello", {**HELLO, "version_max": version})
         connection.wait(lambda: connection.hello, "its hello")
         self.grouping = (connection.hello.get("capabilities") or {}).get("grouping", self.grouping)
         return connection
 
-    def fresh(self) -> Connection:
+    def fresh(self, version: int = 1) -> Connection:
         """A new connection with both hellos, to a provider that runs, whatever was before."""
         if self.connection is not None:
             self.connection.close()
@@ -314,7 +314,7 @@ class Bench:
             self.kill()
             self.start()
         self.listen()
-        return self.greet()
+        return self.greet(version)
 
     # The program
 

@@ -466,6 +466,16 @@ def serves_only_with_a_link():
 
 
 @fault
+def lists_what_it_does_not_do():
+    servers_of_provider(provider)
+
+    def wrapper(original, grouping):
+        hello = original(grouping)
+        return {**hello, "version_max": 2, "capabilities": {**hello["capabilities"], "protocols": ["http"], "policies": ["request-headers"]}}
+    around(provider, "own_hello", wrapper)
+
+
+@fault
 def serves_what_snapshots_lack():
     servers_of_provider(provider)
     snapshots_only_add()

@@ -88,6 +88,7 @@ FAULTS = [
     ("serves-nothing-of-what-is-absent", "serves-what-is-absent", "says applied of what is absent"),
     ("serves-only-what-was-committed", "serves-at-once", "serves what was not committed"),
     ("goes-on-serving-without-a-link", "serves-only-with-a-link", "serves no more when the link is lost"),
+    ("does-what-its-words-say", "lists-what-it-does-not-do", "request-[a-z-]+: "),
     ("forgets-what-the-next-snapshot-lacks", "serves-what-snapshots-lack", "still served .* after a snapshot without it"),
     ("says-the-hello-of-the-link", "another-hello", "capabilities is .*merged.*, and on the link .*per-ingress"),
     ("renders-a-state", "renders-for-all-to-read", "has mode 0644"),
