@@ -259,6 +259,8 @@ static struct str pool_word(const struct world *world, struct str kind, size_t i
 		return STR("<host>");
 	if (str_eq_c(kind, "service") && i == 1 && check_token(word))
 		return STR("<service>");
+	if (str_eq_c(kind, "service") && i == 3 && check_token(word))
+		return STR("<namespace>");
 	if (str_eq_c(kind, "check") && i == 7 && check_path(word) && world_has_text(world, word))
 		return STR("<path>");
 	if (str_eq_c(kind, "e") && i == 2 && is_digest(word))

@@ -166,10 +166,12 @@ static bool is_rule(struct str key, struct str value)
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		struct str rest = key;
 		if (take(&rest, str_from(lists[i])))
-			return take_name(&rest, NAME_POLICY) && take(&rest, STR(":")) &&
+			return take_name(&rest, NAME_LISTS) && take(&rest, STR(":")) &&
 			       str_eq_c(value, "1");
 	}
-	return false;
+	if (take(&key, STR("lists:")))
+		return name_is_one(NAME_LISTS, key) && str_eq_c(value, "1");
+	return take(&key, STR("auth:")) && name_is_one(NAME_LISTS, key) && value.len < 13 * 1024;
 }
 
 /* A route or a policy of nginx: whatever a tenant wrote is encoded in it. */

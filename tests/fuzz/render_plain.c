@@ -17,7 +17,7 @@ static void fill_pool(struct world *world, const char *id, unsigned which,
 	};
 	struct pool pool = {
 		.key = {.kind = LB_POOL, .id = arena_printf(&world->arena, "%s%u", id, which)},
-		.service.name = STR("web"),
+		.service = {.namespace = which == 1 ? STR("") : STR("default"), .name = STR("web")},
 		.protocol = (enum pool_protocol)(which % 4),
 		.algorithm = (enum pool_algorithm)(which / 4 % 3),
 		.endpoints = {endpoints, which == 100 ? 0 : 3},
