@@ -12,10 +12,26 @@
 
 #define LINE "shop/front 0 7 0 2 1 3 4 0 0 0 0 0 0 0 0 0 2 1234 900 800 3 1 0 0 0 5 0"
 
+static struct buf out;
+
+static int set_up(void **state)
+{
+	(void)state;
+	buf_init(&out, 64 * 1024);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	buf_fini(&out);
+	return 0;
+}
+
+/* Up to the next call. */
 static const char *printed(enum traffic_family family, const char *line)
 {
-	static struct buf out;
-	buf_init(&out, 64 * 1024);
+	buf_clear(&out);
 	assert_int_equal(traffic_print_line(&out, family, str_from(line)), 0);
 	assert_int_equal(buf_append(&out, "", 1), 0);
 	return buf_str(&out).p;
@@ -70,8 +86,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-		cmocka_unit_test(refused),
+		cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
