@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import http.client
+import itertools
 import json
 import pathlib
 import re
@@ -236,6 +238,18 @@ def test_no_secrets(world):
 # ---- processes ----
 
 
+def answered_path(proxy: LocalProxy, word: str) -> str:
+    """Of a request that was answered: one that waits to be accepted by a worker whose master has died is reset when that ends."""
+    numbers = itertools.count()
+
+    def attempt() -> str | None:
+        path = f"/{word}-{next(numbers)}"
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return path if proxy.reached("a.test", path) == "web" else None
+        return None
+    return wait_for(attempt, "a request to be answered", PATIENCE)
+
+
 @pytest.mark.parametrize("name", PROXIES)
 def test_the_log_goes_on_whoever_is_killed(name, tmp_path):
     with served(name, tmp_path) as world:
@@ -253,11 +267,10 @@ def test_the_log_goes_on_whoever_is_killed(name, tmp_path):
             os.kill(pid, signal.SIGKILL)
         wait_for(lambda: world.proxy.reached_or_none("a.test") == "web", "the next proxy", PATIENCE)
         world.proxy.wait_applied()
-        assert world.proxy.reached("a.test", "/after-the-proxy") == "web"
-        world.entry(path="/after-the-proxy")
+        world.entry(path=answered_path(world.proxy, "after-the-proxy"))
         # None was written twice, and none was torn.
-        paths = [entry["path"] for entry in world.entries() if entry["path"] != "/"]
-        assert len(paths) == len(set(paths))
+        written = [entry["path"] for entry in world.entries() if entry["path"] != "/"]
+        assert len(written) == len(set(written))
 
 
 @pytest.mark.parametrize("name", PROXIES)
