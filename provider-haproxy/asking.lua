@@ -37,8 +37,12 @@ local function enter(policy)
 	return token
 end
 
+-- One that has lasted too long was given up by others, perhaps with all the rest.
 local function leave(policy, token)
 	local list = under_way[policy]
+	if not list then
+		return
+	end
 	list[token] = nil
 	if not next(list) then
 		under_way[policy] = nil
