@@ -129,7 +129,8 @@ local function facts_of(note, var)
 		endpoint = match(var.upstream_addr or "", "([^, ]+)[,: ]*$") or "",
 		status = status,
 		reason = reason_of(note, var, status),
-		duration = floor(tonumber(var.request_time) * 1000 + 0.5),
+		-- nginx takes these times from two clocks, each of which is cut to a millisecond: no part is longer than the whole.
+		duration = math.max(floor(tonumber(var.request_time) * 1000 + 0.5), connect or 0, head or 0),
 		connect = connect or -1,
 		first_byte = head and head - (connect or 0) or -1,
 	}
