@@ -53,12 +53,12 @@ local function is_drawn(mirror)
 	return not mirror.share or random(1, mirror.of) <= mirror.share
 end
 
--- Copies for those mirrors whose lot it is. `headers` makes those of the copy, without Host; `target` is what the backend is asked for.
-function _M.send(asked, mirrors, headers, target)
+-- Copies for those mirrors whose lot it is. `headers_of` makes those of the copy, without Host; `target` is what the backend is asked for.
+function _M.send(asked, mirrors, headers_of, target)
 	local var, list, body = ngx.var, nil, nil
 	for _, mirror in ipairs(mirrors) do
 		if is_drawn(mirror) then
-			list = list or headers()
+			list = list or headers_of(asked)
 			body = body or (not mirror.without_body and body_of(var)) or nil
 			if body or mirror.without_body then
 				send({

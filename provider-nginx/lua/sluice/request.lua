@@ -200,6 +200,13 @@ local function find_by_rules(asked, key, path)
 	return pool, true
 end
 
+local function prepare_asked(asked)
+	if not prepare_headers(ngx.var, asked.name, asked.header, asked.has_claims) then
+		traffic.release(asked)
+		return finish(400, "bad request\n", "bad-request")
+	end
+end
+
 -- A request whose path leads to a route: its policies are done on the way.
 local function follow_rules(asked, key, has_claims)
 	local var = ngx.var
@@ -219,18 +226,13 @@ local function follow_rules(asked, key, has_claims)
 	if pool and pool.uses_headers then
 		asked_of.headers(asked)
 	end
-	local function on_ready()
-		if not prepare_headers(var, asked.name, asked.header, has_claims) then
-			traffic.release(asked)
-			return finish(400, "bad request\n", "bad-request")
-		end
-	end
+	asked.has_claims = has_claims
 	if asked.rule then
-		traffic.go(asked, location and pool, on_ready)
+		traffic.go(asked, location and pool, prepare_asked)
 	elseif not location then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	else
-		on_ready()
+		prepare_asked(asked)
 	end
 	-- Preparing headers has named the server as clients call it.
 	location = location_of(var, pool) or location

@@ -318,8 +318,8 @@ end
 
 -- ---- public functions ----
 
--- Everything up to the backend, once find() has been there. `pool` has an endpoint and can be spoken to, or is nil. `on_ready` is called before headers
--- are changed.
+-- Everything up to the backend, once find() has been there. `pool` has an endpoint and can be spoken to, or is nil. `on_ready` is called with the request
+-- before headers are changed. No function is made on the way of a request: LuaJIT would not compile whatever makes one.
 function _M.go(asked, pool, on_ready)
 	local rule = asked.rule
 	if rule == rules.LIMIT then
@@ -350,14 +350,14 @@ function _M.go(asked, pool, on_ready)
 	if policy then
 		guard(asked, policy)
 	end
-	on_ready()
+	on_ready(asked)
 	if rule.client then
 		clients.set_headers(asked, rule.client)
 	end
 	if policy then
 		local target = prepare_request(asked, policy, pool)
 		if policy.mirrors then
-			mirrors.send(asked, policy.mirrors, function() return copied_headers(asked) end, target)
+			mirrors.send(asked, policy.mirrors, copied_headers, target)
 		end
 	end
 end
