@@ -19,19 +19,48 @@ local function split(text, mark)
 	end
 end
 
+-- What `make` finds in a text, kept for as many texts as have so many bytes together: those of rows, which most requests have in common.
+local kept_len_max = 4 * 1024 * 1024
+
+local function kept(make)
+	local found, len = {}, 0
+	return function(text)
+		local value = found[text]
+		if value == nil then
+			value = make(text)
+			len = len + #text
+			if len > kept_len_max then
+				found, len = {}, #text
+			end
+			found[text] = value
+		end
+		return value
+	end
+end
+
+-- Those of a row; nobody changes them.
+local fields_of = kept(function(text)
+	return split(text, "|")
+end)
+
 local function decode(text)
 	return (text:gsub("%%(%x%x)", function(digits)
 		return string.char(tonumber(digits, 16))
 	end))
 end
 
+local function lines_of(txn, name)
+	local lines = {}
+	for i = 1, txn.f:req_fhdr_cnt(name) do
+		lines[i] = txn.f:req_fhdr(name, i)
+	end
+	return lines
+end
+
 -- Of several lines of a header, their values joined.
 local function header_of(txn, name)
-	local lines = txn.http:req_get_headers()[name:lower()]
-	if not lines then
-		return nil
-	end
-	return table.concat(lines, ", ", 0)
+	local lines = lines_of(txn, name)
+	return lines[1] and table.concat(lines, ", ")
 end
 
 -- The first argument of that name, as sent; nil: there is none.
@@ -46,9 +75,8 @@ local function argument_of(txn, name)
 end
 
 local function cookie_of(txn, name)
-	local lines = txn.http:req_get_headers()["cookie"]
-	for i = 0, lines and #lines or -1 do
-		for pair in lines[i]:gmatch("[^;]+") do
+	for _, line in ipairs(lines_of(txn, "cookie")) do
+		for pair in line:gmatch("[^;]+") do
 			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
 			if key == name then
 				return value
@@ -70,21 +98,39 @@ end
 -- Steps of a search, as PCRE2 counts them.
 local step_limit = 100000
 
--- The text with the group that was found between two marks; HAProxy has no other way to search for what is not in its configuration.
+local function compile(regex)
+	local is_good, code = Regex.new("(*LIMIT_MATCH=" .. step_limit .. ")" .. regex, true)
+	return is_good and code or error("a regular expression is not good")
+end
+
+-- As it is, and so that it finds at least the end: what was too much for it has not even found that.
+local code_of = kept(compile)
+local code_or_end = kept(function(regex)
+	return compile("(?:" .. regex .. ")|\\z")
+end)
+
+local function is_found(value, regex)
+	if code_of(regex):exec(value) then
+		return true
+	end
+	if not code_or_end(regex):exec(value) then
+		error("a search took too many steps")
+	end
+	return false
+end
+
+-- The text with the group that was found between two marks.
 local function marked(txn, value, regex, group)
 	local found = txn.c:regsub(value, "(*LIMIT_MATCH=" .. step_limit .. ")" .. regex, "\1\\" .. group .. "\1", "")
 	return found or error("a text is too long to be searched")
 end
 
--- What was too much for it has not even found the end.
-local function is_found(txn, value, regex)
-	if marked(txn, value, regex, 0) ~= value then
-		return true
-	end
-	if marked(txn, value, "(?:" .. regex .. ")|\\z", 0) == value then
-		error("a search took too many steps")
-	end
-	return false
+-- Of the text that the regular expression has found, the group with that number; nil: it is no part of it.
+local function group_of(txn, value, regex, number)
+	local is_matched, groups = code_of(regex):match(value)
+	local group = is_matched and groups[number + 1]
+	-- HAProxy tells groups up to the first one that is empty because nothing of the text is its.
+	return group or marked(txn, value, regex, number):match("\1(.*)\1")
 end
 
 local subjects = {
@@ -106,14 +152,13 @@ local subjects = {
 }
 
 local function holds(txn, condition)
-	local subject, match, name, wanted = condition:match("^(%a)(%a)([^;]*);(.*)$")
-	local value = subjects[subject](txn, decode(name), match)
+	local match, wanted = condition.match, condition.wanted
+	local value = condition.subject(txn, condition.name, match)
 	if not value or match == "p" then
 		return value ~= nil
 	end
-	wanted = decode(wanted)
 	if match == "r" then
-		return is_found(txn, value, wanted)
+		return is_found(value, wanted)
 	end
 	if match == "b" then
 		return value == wanted or value:sub(1, #wanted + 1) == wanted .. "/"
@@ -122,21 +167,41 @@ local function holds(txn, condition)
 end
 
 local function all_hold(txn, conditions)
-	for _, condition in ipairs(split(conditions, "&")) do
-		if condition ~= "" and not holds(txn, condition) then
+	for _, condition in ipairs(conditions) do
+		if not holds(txn, condition) then
 			return false
 		end
 	end
 	return true
 end
 
+local function read_conditions(text)
+	local conditions = {}
+	for _, item in ipairs(split(text, "&")) do
+		local subject, match, name, wanted = item:match("^(%a)(%a)([^;]*);(.*)$")
+		if subject then
+			conditions[#conditions + 1] = {subject = subjects[subject], match = match, name = decode(name), wanted = decode(wanted)}
+		end
+	end
+	return conditions
+end
+
+local alternatives_of = kept(function(row)
+	local fields, alternatives = split(row, "|"), {}
+	for i = 3, #fields - 1, 2 do
+		alternatives[#alternatives + 1] = {
+			conditions = read_conditions(fields[i]), regex = decode(fields[i]:match("^[pd]r;([^&]*)") or ""), route = decode(fields[i + 1]),
+		}
+	end
+	return alternatives
+end)
+
 -- Of the alternatives of a route, the first whose conditions hold takes its place.
 local function find(txn)
-	local fields = split(txn:get_var("txn.r"), "|")
-	for i = 3, #fields - 1, 2 do
-		if all_hold(txn, fields[i]) then
-			txn:set_var("txn.re", decode(fields[i]:match("^[pd]r;([^&]*)") or ""))
-			return decode(fields[i + 1])
+	for _, alternative in ipairs(alternatives_of(txn:get_var("txn.r"))) do
+		if all_hold(txn, alternative.conditions) then
+			txn:set_var("txn.re", alternative.regex)
+			return alternative.route
 		end
 	end
 	return "none|d|"
@@ -224,7 +289,7 @@ local values = {
 		return txn.f:path()
 	end,
 	r = function(txn)
-		local skipped = tonumber(split(txn:get_var("txn.r"), "|")[3])
+		local skipped = tonumber(fields_of(txn:get_var("txn.r"))[3])
 		return skipped and compared(txn):sub(skipped + 1)
 	end,
 	q = function(txn)
@@ -252,19 +317,26 @@ local values = {
 	g = argument_of,
 	n = function(txn, group)
 		local regex = txn:get_var("txn.re")
-		return regex and regex ~= "" and marked(txn, (compared(txn)), regex, group):match("\1(.*)\1")
+		return regex and regex ~= "" and group_of(txn, (compared(txn)), regex, tonumber(group))
 	end,
 }
 
--- What has control characters is left out.
-function value_of(txn, pieces, encode)
-	local parts = {}
-	for _, piece in ipairs(split(pieces, "!")) do
+local pieces_of = kept(function(text)
+	local pieces = {}
+	for _, piece in ipairs(split(text, "!")) do
 		local letter = piece:sub(1, 1)
-		local make = values[letter]
-		local value = make and make(txn, decode(piece:sub(2))) or ""
+		pieces[#pieces + 1] = values[letter] and {letter = letter, make = values[letter], text = decode(piece:sub(2))}
+	end
+	return pieces
+end)
+
+-- What has control characters is left out.
+function value_of(txn, text, encode)
+	local parts = {}
+	for _, piece in ipairs(pieces_of(text)) do
+		local value = piece.make(txn, piece.text) or ""
 		if not value:find("[%c\127]") then
-			parts[#parts + 1] = encode and encode(txn, letter, value) or value
+			parts[#parts + 1] = encode and encode(txn, piece.letter, value) or value
 		end
 	end
 	return table.concat(parts)
@@ -272,7 +344,7 @@ end
 
 -- Without the variable there was an error.
 local function locate(txn)
-	txn:set_var("txn.l", value_of(txn, split(txn:get_var("txn.r"), "|")[5]))
+	txn:set_var("txn.l", value_of(txn, fields_of(txn:get_var("txn.r"))[5]))
 end
 
 -- ---- changes of the request ----
@@ -282,7 +354,7 @@ end
 local added_len_max = 2560 -- as policies.c has it
 
 local function prepare(txn)
-	local fields, made = split(txn:get_var("txn.g"), "|"), {}
+	local fields, made = fields_of(txn:get_var("txn.g")), {}
 	local room = added_len_max - #fields[7] - #fields[8] - #fields[9]
 	for _, text in ipairs(split(fields[19], "&")) do
 		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
@@ -327,7 +399,7 @@ end
 
 -- A pool that stands in gets the path as it was sent, and changes of its own after the others.
 local function change(txn)
-	local fields = split(txn:get_var("txn.g"), "|")
+	local fields = fields_of(txn:get_var("txn.g"))
 	local made = {}
 	local stands_in = txn:get_var("txn.fallback")
 	local path = not stands_in and fields[11] ~= "" and value_of(txn, fields[11], encode)
@@ -372,7 +444,7 @@ local function limit_rate(txn)
 	local clock = core.now()
 	began = began or clock.sec
 	local now = clock.sec - began + clock.usec / 1000000
-	local limits = split(split(txn:get_var("txn.g"), "|")[13], "&")
+	local limits = split(fields_of(txn:get_var("txn.g"))[13], "&")
 	local key = txn:get_var("txn.y") .. txn:get_var("txn.a")
 	local full = {}
 	for i, limit in ipairs(limits) do
