@@ -411,4 +411,7 @@ core.register_init(function()
 end)
 
 -- For the scripts behind this one.
-sluice = {split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of, questions = os.getenv("SLUICE_QUESTIONS"), passwords = os.getenv("SLUICE_PASSWORDS")}
+sluice = {
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of,
+	questions = os.getenv("SLUICE_QUESTIONS"), passwords = os.getenv("SLUICE_PASSWORDS"),
+}

@@ -156,7 +156,7 @@ static bool is_affordable(const char *hash)
 	static const char rounds[] = "rounds=";
 	if (hash[1] == '2')
 		return hash[4] < '0' || hash[4] > '9' || hash[5] < '0' || hash[5] > '9' ||
-		       atoi(hash + 4) <= PASSWORD_COST_MAX;
+		       10 * (hash[4] - '0') + hash[5] - '0' <= PASSWORD_COST_MAX;
 	return hash[1] == '1' || strncmp(hash + 3, rounds, sizeof(rounds) - 1) != 0 ||
 	       strtoul(hash + 3 + sizeof(rounds) - 1, NULL, 10) <= PASSWORD_ROUNDS_MAX;
 }
