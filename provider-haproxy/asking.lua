@@ -291,6 +291,9 @@ end
 
 -- A client cannot send them, whoever has let it in.
 local function copy(txn, auth, copied)
+	if txn:get_var("txn.good") then
+		txn.http:req_del_header("authorization")
+	end
 	for i, name in ipairs(auth.copied) do
 		local value = copied[i] or ""
 		if value ~= "" and not value:find("[%c\127]") then
@@ -303,6 +306,12 @@ end
 
 local function refuse(txn, auth, answer)
 	local status = answer and answer.status
+	-- Where one of both is enough.
+	if txn:get_var("txn.wrong") == "401" then
+		txn:set_var("txn.refused", "401")
+		txn:set_var("txn.challenges", encode_text(sluice.challenge_of(txn)))
+		return
+	end
 	if status == 401 and auth.sign_in ~= "" then
 		txn:set_var("txn.l", value_of(txn, auth.sign_in))
 		status = 302

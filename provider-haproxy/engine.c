@@ -122,6 +122,8 @@ static void on_change(struct engine *engine, const struct state_change *change)
 	enum lb_kind kind = object_kind(change->object);
 	if (kind == LB_POOL)
 		pools_on_change(engine, change->object, is_removed);
+	else if (kind == LB_USERS)
+		users_on_change(&engine->users, change->object, is_removed, &engine->arena);
 	else if (kind == LB_CERTIFICATE)
 		certs_on_change(&engine->certs, change->object, is_removed);
 	else if (kind == LB_LOAD_BALANCER)
@@ -240,6 +242,8 @@ struct engine *engine_new(
 	engine->repair = repair_new(engine);
 	engine->binds = binds_new(
 		engine->local, keep_routes_s + config->local.reload_interval_max, on_binds, engine);
+	engine->users = (struct users_rows){
+		.state = local_state(engine->local), .rows = local_rows(engine->local)};
 	make_files(engine);
 	liveness_init(engine);
 	engine->change = change_new(engine);
@@ -268,6 +272,7 @@ void engine_free(struct engine *engine)
 	probe_free(engine->probe);
 	disk_free(engine->disk);
 	binds_free(engine->binds);
+	users_fini(&engine->users);
 	certs_fini(&engine->certs);
 	trust_files_fini(&engine->trust);
 	local_free(engine->local);

@@ -14,6 +14,7 @@
 #include "provider-haproxy/main_file.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
+#include "provider-haproxy/users.h"
 #include "provider-proxy/local.h"
 #include "provider-proxy/ports.h"
 #include "provider-proxy/probe.h"
@@ -31,6 +32,7 @@ struct engine {
 	/* What is wanted. */
 	struct slots slots;
 	struct certs certs;
+	struct users_rows users;
 	struct trust_files trust;
 	struct binds *binds;
 	struct main_file *main_file;

@@ -15,6 +15,7 @@
 #include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/policies.h"
 #include "provider-haproxy/render.h"
+#include "provider-haproxy/users.h"
 #include "provider-proxy/capabilities.h"
 #include "provider-proxy/rowfile.h"
 
@@ -27,6 +28,7 @@ struct renderer {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
+	struct users_rows users;
 	struct ports ports;
 };
 
@@ -40,10 +42,13 @@ static void renderer_init(struct renderer *renderer)
 	dir = xasprintf("%s/trust", common->options->state_dir);
 	trust_files_init(&renderer->trust, dir);
 	free(dir);
+	renderer->users = (struct users_rows){
+		.state = common->job->state, .rows = common->rows, .hides_hashes = true};
 }
 
 static void renderer_fini(struct renderer *renderer)
 {
+	users_fini(&renderer->users);
 	certs_fini(&renderer->certs);
 	trust_files_fini(&renderer->trust);
 	slots_fini(&renderer->slots);
@@ -71,6 +76,8 @@ static void take_commit(struct renderer *renderer)
 		struct slot *left = NULL;
 		if (object_kind(object) == LB_POOL)
 			(void)assign_pool(&assign, object, &left);
+		else if (object_kind(object) == LB_USERS)
+			users_on_change(&renderer->users, object, false, &common->arena);
 		else if (object_kind(object) == LB_CERTIFICATE)
 			certs_on_change(&renderer->certs, object, false);
 	}

@@ -3,12 +3,16 @@
 
 #include "provider-haproxy/policies_text.h"
 #include "provider-haproxy/policy_lists.h"
+#include "provider-haproxy/users.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 /* HAProxy keeps 3072 bytes (tune.maxrewrite) free for what it adds to an answer; the rest is for names, and for what it counts for each header. */
 enum { ANSWER_TEXT_LEN_MAX = 2560 };
+
+/* Of a policy's row, from 1. */
+enum { FIELD_LISTS = 6, FIELD_USERS = 23 };
 
 /* ---- what a policy is ---- */
 
@@ -102,7 +106,8 @@ static struct str flags_of(
 {
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
+	bool is_asked = policy->external_auth != NULL || policy->basic_auth != NULL;
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -115,8 +120,18 @@ static struct str flags_of(
 		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
 		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
 		!str_is_empty(policy->fallback_pool) ? "f" : "",
-		policy->external_auth != NULL ? "x" : "",
-		policy->external_auth != NULL && policy->satisfy_any ? "y" : "");
+		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
+		is_asked && policy->satisfy_any ? "y" : "");
+}
+
+/* The dash keeps a realm from being taken for a name. */
+static struct str passwords_text(struct arena *arena, const struct basic_auth *auth)
+{
+	if (auth == NULL)
+		return STR("|");
+	struct name users = name_of(NAME_USERS, auth->users);
+	struct str realm = policies_encode(arena, auth->realm);
+	return arena_printf(arena, "%s|-%.*s", users.text, STR_FMT(realm));
 }
 
 static struct str policy_text(struct arena *arena, const struct policy *policy,
@@ -136,23 +151,19 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	struct str fallback = policies_pool_name(arena, policy->fallback_pool);
 	struct str fallback_changes = policies_changes(
 		arena, policy->fallback_headers.items, policy->fallback_headers.count);
+	struct str passwords = passwords_text(arena, policy->basic_auth);
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
 		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
-		"|%.*s|%.*s",
+		"|%.*s|%.*s|%.*s",
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
 		lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits),
-		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes));
+		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes),
+		STR_FMT(passwords));
 }
 
 /* ---- policies ---- */
-
-/* What of it HAProxy cannot do, though it protects; NULL: nothing. */
-static const char *missing_guard(const struct policy *policy)
-{
-	return policy->basic_auth != NULL ? "passwords" : NULL;
-}
 
 /* HAProxy takes away other names than these (http-restrict-req-hdr-names), so that nobody sends what is told apart from them by one endpoint only. */
 static bool is_kept_name(struct str name)
@@ -216,18 +227,13 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	struct arena *arena = draft->arena;
 	const struct cors *cors =
 		policy->cors != NULL && has_room(policy->cors) ? policy->cors : NULL;
-	const char *missing = missing_guard(policy);
-	if (missing != NULL) {
-		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
-		return false;
-	}
 	struct policy_lists lists = policy_lists_of(arena, name, policy, cors);
 	struct str text = policy_text(arena, policy, cors, &lists.name);
 	if (text.len > POLICIES_TEXT_LEN_MAX || lists.auth.len > POLICIES_TEXT_LEN_MAX) {
 		*ret_problem = STR("they are too long for HAProxy");
 		return false;
 	}
-	missing = missing_comfort(policy);
+	const char *missing = missing_comfort(policy);
 	if (missing != NULL)
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 	if (cors != policy->cors)
@@ -375,22 +381,34 @@ static const char *write_route(void *ctx, const struct route *route, struct row_
 bool policies_stays(enum row_table table, struct str key)
 {
 	/* Names of routes, and keys of lists, which have a word and a colon. */
-	return table == ROW_RULE && !name_is_one(NAME_POLICY, key);
+	return table == ROW_RULE && !name_is_one(NAME_POLICY, key) && !users_are_of(key);
 }
 
-struct str policies_lists_of(struct arena *arena, struct str key, struct str value)
+/* The name of that letter with which a field of the policy's row begins, counted from 1; STR_NONE: there is none. */
+static struct str name_in_field(struct str key, struct str value, int number, char letter)
 {
-	enum { LISTS_FIELD = 6 };
 	if (!name_is_one(NAME_POLICY, key))
 		return STR_NONE;
-	for (int field = 1; field < LISTS_FIELD; field++) {
+	for (int field = 1; field < number; field++) {
 		const char *bar = str_find(value, '|');
 		if (bar == NULL)
 			return STR_NONE;
 		value = str_skip(value, (size_t)(bar - value.p) + 1);
 	}
 	value.len = value.len < NAME_LEN ? value.len : NAME_LEN;
-	return name_is_one(NAME_LISTS, value) ? policy_lists_key(arena, value) : STR_NONE;
+	return name_is_one(letter, value) ? value : STR_NONE;
+}
+
+struct str policies_lists_of(struct arena *arena, struct str key, struct str value)
+{
+	struct str name = name_in_field(key, value, FIELD_LISTS, NAME_LISTS);
+	return name.p != NULL ? policy_lists_key(arena, name) : STR_NONE;
+}
+
+struct str policies_users_of(struct arena *arena, struct str key, struct str value)
+{
+	struct str name = name_in_field(key, value, FIELD_USERS, NAME_USERS);
+	return name.p != NULL ? users_key(arena, name) : STR_NONE;
 }
 
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx)

@@ -6,13 +6,14 @@
  *   key                            value
  *   <route>                        what its requests are led to, see below
  *   <policy>                       FLAGS|body|redirect's status|:port|hsts|lists|methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status|locations|
- *                                domains|paths|changes of the answer|timeout in ms|fallback pool|changes for that
+ *                                domains|paths|changes of the answer|timeout in ms|fallback pool|changes for that|users|-realm
  *   cors:<lists>: <origin>/        1, for each allowed origin
  *   deny:<lists>: <4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
  *   allow:<lists>: <4 or 6><digits> 1, likewise for those that are let in
  *   exempt:<lists>: ...            1, likewise for those that are not counted
  *   auth:<lists>                   who is asked: pool|method|host|target|changes|copied|sign-in|always|cache key|cache times
  *   lists:<lists>                  1, when all of the others are there
+ *   user:<users>:<name>/, users:<users>  users.h
  *   draw:<route>:<number>:<digits> a pool, for the numbers below SUM that begin so, as 16 hexadecimal digits
  *
  * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
@@ -29,7 +30,7 @@
  * Where owners are asked for, a bar and the Ingress follow at the end of each but the last two (route_writer.h).
  *
  * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
- * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, x another server is asked, f there is a pool that stands in, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
+ * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, f there is a pool that stands in, x another server is asked, u there are passwords, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
  * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces. Texts and what takes their place stand
  * between ampersands, with a semicolon between the two.
  */
@@ -43,5 +44,7 @@ extern const struct route_writer policies_writer;
 bool policies_stays(enum row_table table, struct str key);
 /* Of a policy's row the key of the row that is there when all of its lists are; STR_NONE for any other. */
 struct str policies_lists_of(struct arena *arena, struct str key, struct str value);
+/* Likewise, when all of its users are. */
+struct str policies_users_of(struct arena *arena, struct str key, struct str value);
 /* For each name of a pool in a route's row: whether it holds for any. */
 bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str pool_name), void *ctx);

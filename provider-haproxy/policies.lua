@@ -408,6 +408,10 @@ local function change(txn)
 		txn:set_var("txn.status", "503")
 		add_changes(txn, made, fields[22])
 	end
+	-- With another server that has let it in, asking.lua has done so.
+	if txn:get_var("txn.good") and not fields[1]:find("x", 1, true) then
+		txn.http:req_del_header("authorization")
+	end
 	for _, one in ipairs(made) do
 		one[1](txn, one[2], one[3])
 	end
@@ -479,4 +483,7 @@ core.register_init(function()
 end)
 
 -- For the scripts behind this one.
-sluice = {split = split, decode = decode, encode_text = encode_text, value_of = value_of, questions = os.getenv("SLUICE_QUESTIONS")}
+sluice = {
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of,
+	questions = os.getenv("SLUICE_QUESTIONS"), passwords = os.getenv("SLUICE_PASSWORDS"),
+}

@@ -17,6 +17,7 @@
 #include "provider-haproxy/pump_send.h"
 #include "provider-haproxy/pump_wait.h"
 #include "provider-haproxy/quote.h"
+#include "provider-haproxy/users.h"
 #include "common/files.h"
 
 #include <stdio.h>
@@ -358,8 +359,14 @@ static void pump_tables(struct engine *engine)
 static void on_unexpected(struct engine *engine, const char *command, struct str reply)
 {
 	char *shown = str_dup_utf8((struct str){reply.p, reply.len < 300 ? reply.len : 300});
-	log_event(&EV_PROXY_ANSWER, LOG_STR("command", command), LOG_STR("answer", shown));
-	engine_set_problem(engine, xasprintf("HAProxy answers \"%s\"", shown));
+	/* Names and hashes of users are not to be read in logs. */
+	const char *secret = strstr(command, USERS_SECRET);
+	char *told = secret != NULL ? xstrndup(command, (size_t)(secret - command)) : NULL;
+	log_event(&EV_PROXY_ANSWER, LOG_STR("command", told != NULL ? told : command),
+		LOG_STR("answer", told != NULL ? "" : shown));
+	free(told);
+	engine_set_problem(
+		engine, xasprintf("HAProxy answers \"%s\"", secret != NULL ? "no" : shown));
 	free(shown);
 }
 

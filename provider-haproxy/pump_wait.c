@@ -26,8 +26,10 @@ static bool is_missing_pool(void *ctx, struct str name)
 
 static bool is_missing_lists(struct engine *engine, const struct row *row)
 {
-	struct str key = policies_lists_of(&engine->arena, row_key(row), row_wanted(row));
-	return key.p != NULL && is_missing(engine, ROW_RULE, key);
+	struct str lists = policies_lists_of(&engine->arena, row_key(row), row_wanted(row));
+	struct str users = policies_users_of(&engine->arena, row_key(row), row_wanted(row));
+	return (lists.p != NULL && is_missing(engine, ROW_RULE, lists)) ||
+	       (users.p != NULL && is_missing(engine, ROW_RULE, users));
 }
 
 bool pump_has_to_wait(struct engine *engine, const struct row *row)

@@ -6,5 +6,5 @@
 
 /* Whether HAProxy has the slot. */
 bool pump_is_live(const struct engine *engine, const struct slot *slot);
-/* A row must wait while its target does not exist, and that of a policy while its lists do not. */
+/* A row must wait while its target does not exist, and that of a policy while its lists or its users do not. */
 bool pump_has_to_wait(struct engine *engine, const struct row *row);

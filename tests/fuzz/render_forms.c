@@ -148,6 +148,18 @@ static char value_of_key(enum row_table table, struct str key)
 	return 0;
 }
 
+/* A name in hexadecimal digits between a colon and a slash. */
+static bool is_user_key(struct str key)
+{
+	if (!take(&key, STR(":")) || !str_ends_with(key, STR("/")))
+		return false;
+	for (size_t i = 0; i + 1 < key.len; i++) {
+		if (strchr("0123456789ABCDEF", key.p[i]) == NULL)
+			return false;
+	}
+	return key.len % 2 == 1;
+}
+
 /* As provider-haproxy/policies.h has them: fields and lists of texts that are percent-encoded. */
 static bool is_rule(struct str key, struct str value)
 {
@@ -169,6 +181,10 @@ static bool is_rule(struct str key, struct str value)
 			return take_name(&rest, NAME_LISTS) && take(&rest, STR(":")) &&
 			       str_eq_c(value, "1");
 	}
+	if (take(&key, STR("users:")))
+		return name_is_one(NAME_USERS, key) && str_eq_c(value, "1");
+	if (take(&key, STR("user:")))
+		return take_name(&key, NAME_USERS) && is_user_key(key) && value.len <= 3 * 256;
 	if (take(&key, STR("lists:")))
 		return name_is_one(NAME_LISTS, key) && str_eq_c(value, "1");
 	return take(&key, STR("auth:")) && name_is_one(NAME_LISTS, key) && value.len < 13 * 1024;

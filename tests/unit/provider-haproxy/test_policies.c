@@ -120,7 +120,7 @@ static void networks_become_what_addresses_begin_with(void **state)
 	assert_value("allow:@:4", "1");
 	assert_value("allow:@:6", "1");
 	assert_value("allow:@:4C0000201", "1");
-	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||@||||||||||||||0||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||@||||||||||||||0||||");
 	assert_int_equal(draft.count, 1 + 1 + 1 + 4 + 2 + 3);
 }
 
@@ -140,7 +140,7 @@ static void a_policy_is_one_row(void **state)
 	(void)state;
 	assert_true(write_policy(&policy));
 	assert_value("yaaaaaaaaaaaaaaaa", "-shckm|9223372036854775807|308|:444|max-age=7%3B%"
-					  "20includeSubDomains|@|GET,%20PUT|||5||||||||||0||");
+					  "20includeSubDomains|@|GET,%20PUT|||5||||||||||0||||");
 	assert_value("cors:@:https://*.a.test:8443/", "1");
 	assert_value("cors:@:null/", "1");
 }
@@ -154,7 +154,7 @@ static void long_values_of_cors_are_left_out(void **state)
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||@||||||||||||||0||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||@||||||||||||||0||||");
 }
 
 static void answers_are_changed_by_fields(void **state)
@@ -179,7 +179,7 @@ static void answers_are_changed_by_fields(void **state)
 	assert_null(problem.p);
 	assert_value("yaaaaaaaaaaaaaaaa", "-lpw|0|0|||@|||||||||"
 					  "|http://a/;https://b.test/%3B%26%7C|a;b|/;/x/|"
-					  "aX-Host;h|400||");
+					  "aX-Host;h|400||||");
 }
 
 static void who_is_asked_has_a_row(void **state)
@@ -209,7 +209,7 @@ static void who_is_asked_has_a_row(void **state)
 	snprintf(wanted, sizeof(wanted), "%s|GET||t/check||X-User&X-Group||a||200;5&401;6",
 		pool.text);
 	assert_value("auth:@", wanted);
-	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||@||||||||||||||0|%s|sX-Stand-In;tyes",
+	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||@||||||||||||||0|%s|sX-Stand-In;tyes||",
 		pool.text);
 	assert_value("yaaaaaaaaaaaaaaaa", wanted);
 }
@@ -221,12 +221,13 @@ static void what_haproxy_cannot_time_is_told(void **state)
 		const char *row;
 		const char *told;
 	} cases[] = {
-		{{.read_ms = 400}, "-w|0|0|||@||||||||||||||400||", NULL},
-		{{.send_ms = 30000}, "-|0|0|||@||||||||||||||0||", "a timeout for sending"},
-		{{.send_ms = 90000}, "-w|0|0|||@||||||||||||||90000||", NULL},
-		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||",
+		{{.read_ms = 400}, "-w|0|0|||@||||||||||||||400||||", NULL},
+		{{.send_ms = 30000}, "-|0|0|||@||||||||||||||0||||", "a timeout for sending"},
+		{{.send_ms = 90000}, "-w|0|0|||@||||||||||||||90000||||", NULL},
+		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||||",
 			"a timeout for sending"},
-		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||", "for connecting"},
+		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||||",
+			"for connecting"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -242,13 +243,46 @@ static void what_haproxy_cannot_time_is_told(void **state)
 	}
 }
 
-static void what_protects_and_cannot_be_done_closes(void **state)
+static void passwords_are_those_of_users(void **state)
 {
-	struct basic_auth auth = {.users = STR("u")};
+	struct basic_auth auth = {.users = STR("u"), .realm = STR("paaaaaaaaaaaaaaaa|x y")};
+	struct policy policy = {.basic_auth = &auth, .satisfy_any = true};
+	struct name users = name_of(NAME_USERS, STR("u"));
+	struct str key = STR("yaaaaaaaaaaaaaaaa");
+	char wanted[200];
+	(void)state;
+	assert_true(write_policy(&policy));
+	snprintf(wanted, sizeof(wanted),
+		"-uy|0|0|||@||||||||||||||0|||%s|-paaaaaaaaaaaaaaaa%%7Cx%%20y", users.text);
+	assert_value(key.p, wanted);
+	struct str row = value_of(key.p);
+	snprintf(wanted, sizeof(wanted), "users:%s", users.text);
+	assert_true(str_eq_c(policies_users_of(&arena, key, row), wanted));
+	assert_true(str_starts_with(policies_lists_of(&arena, key, row), STR("lists:k")));
+	auth.realm = STR("");
+	draft.count = 0;
+	assert_true(write_policy(&policy));
+	assert_true(str_eq_c(policies_users_of(&arena, key, value_of(key.p)), wanted));
+	/* Only a policy has any. */
+	assert_null(policies_users_of(&arena, STR("raaaaaaaaaaaaaaaa"), row).p);
+	policy.basic_auth = NULL;
+	draft.count = 0;
+	assert_true(write_policy(&policy));
+	assert_null(policies_users_of(&arena, key, value_of(key.p)).p);
+}
+
+static bool is_realm(void *ctx, struct str name)
+{
+	return str_eq_c(name, "paaaaaaaaaaaaaaaa");
+}
+
+static void a_realm_is_no_pool(void **state)
+{
+	struct basic_auth auth = {.users = STR("u"), .realm = STR("paaaaaaaaaaaaaaaa")};
 	struct policy policy = {.basic_auth = &auth};
 	(void)state;
-	assert_false(write_policy(&policy));
-	assert_int_equal(draft.count, 0);
+	assert_true(write_policy(&policy));
+	assert_false(policies_any_pool(value_of("yaaaaaaaaaaaaaaaa"), is_realm, NULL));
 }
 
 static void pools_are_drawn_by_blocks(void **state)
@@ -346,8 +380,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_is_asked_has_a_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_haproxy_cannot_time_is_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			what_protects_and_cannot_be_done_closes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(passwords_are_those_of_users, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_realm_is_no_pool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pools_are_drawn_by_blocks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_leads_nowhere_is_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Questions about passwords, as HAProxy asks them, and as nobody should. */
+#include "provider-supervisor/password_socket.h"
+
+#include "common/unix_socket.h"
+#include "provider-supervisor/password.h"
+#include "provider-supervisor/password_threads.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* "password" in hexadecimal digits, and its hash: the first by SHA-1, the other, some milliseconds, by bcrypt. */
+#define PASSWORD "70617373776F7264"
+#define FAST     "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="
+#define SLOW     "$2b$10$abcdefghijklmnopqrstuu0000000000000000000000000000000"
+
+static struct ev_loop *loop;
+static struct password_socket *server;
+static char dir[64];
+static char path[96];
+
+static int set_up(void **state)
+{
+	int err = 0;
+	(void)state;
+	strcpy(dir, "/dev/shm/sluice-passwords-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/passwords.sock", dir);
+	loop = ev_loop_new(EVFLAG_AUTO);
+	server = password_socket_new(loop, path, &err);
+	assert_non_null(server);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	password_socket_free(server);
+	ev_loop_destroy(loop);
+	assert_int_not_equal(access(path, F_OK), 0);
+	return rmdir(dir);
+}
+
+/* Sends the text; the caller closes the connection. */
+static int begin(const char *text)
+{
+	int fd = unix_connect(path);
+	assert_true(fd >= 0);
+	while (*text != 0) {
+		ssize_t sent = send(fd, text, strlen(text), MSG_NOSIGNAL);
+		/* Cut off before the end, as it should be. */
+		if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
+			break;
+		if (sent > 0)
+			text += sent;
+		ev_run(loop, EVRUN_NOWAIT);
+	}
+	return fd;
+}
+
+/* What comes until the connection ends or a line does. */
+static void finish(int fd, char *ret_line)
+{
+	size_t len = 0;
+	for (;;) {
+		ssize_t got = recv(fd, ret_line + len, 15 - len, 0);
+		if (got == 0 || (got < 0 && errno != EAGAIN))
+			break;
+		len += got > 0 ? (size_t)got : 0;
+		if (len != 0 && ret_line[len - 1] == '\n')
+			break;
+		ev_run(loop, got < 0 ? EVRUN_ONCE : EVRUN_NOWAIT);
+	}
+	ret_line[len] = 0;
+	close(fd);
+}
+
+static const char *ask(const char *text)
+{
+	static char line[16];
+	finish(begin(text), line);
+	return line;
+}
+
+static const char *hex(const char *text)
+{
+	static char digits[2 * PASSWORD_HASH_LEN_MAX + 1];
+	for (size_t i = 0; text[i] != 0; i++)
+		snprintf(digits + 2 * i, 3, "%02X", text[i]);
+	return digits;
+}
+
+static char *question(const char *list, const char *hash, const char *password)
+{
+	static char text[1024];
+	snprintf(text, sizeof(text), "%s %s %s\n", list, hex(hash), password);
+	return text;
+}
+
+static void a_question_is_answered(void **state)
+{
+	(void)state;
+	assert_string_equal(ask(question("u", FAST, PASSWORD)), "yes\n");
+	assert_string_equal(ask(question("u", FAST, "70")), "no\n");
+	assert_string_equal(ask(question("u", FAST, "")), "no\n");
+	assert_string_equal(ask(question("u", SLOW, PASSWORD)), "no\n");
+}
+
+static void what_is_no_question_ends_the_connection(void **state)
+{
+	static const char *const texts[] = {"\n", " \n", "u\n", "u 7\n", "u  70\n", "u 70 7\n",
+		"u 70 7g\n", "u 70 7G\n", "u xx 70\n", " 70 70\n", "u 70 70 70\n",
+		"u 70 70\nu 70 70\n",
+		"a-word-that-is-longer-than-any-name-of-a-list-of-users-is-to-be-ever 70 70\n"};
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_string_equal(ask(texts[i]), "");
+	char *longest = calloc(64 * 1024, 1);
+	memset(longest, '7', 64 * 1024 - 1);
+	assert_string_equal(ask(longest), "");
+	memcpy(longest, "u 70 ", 5);
+	assert_string_equal(ask(longest), "");
+	free(longest);
+}
+
+static void who_leaves_is_forgotten(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		close(begin(question("gone", SLOW, PASSWORD)));
+		close(begin("u 70"));
+	}
+	assert_string_equal(ask(question("u", FAST, PASSWORD)), "yes\n");
+}
+
+/* As many of one list as there is room for, and then one of another: it is not the last. */
+static void a_list_does_not_keep_others_waiting(void **state)
+{
+	enum { COUNT = 40 };
+	int slow[COUNT];
+	char line[16];
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		slow[i] = begin(question("slow", SLOW, PASSWORD));
+	assert_string_equal(ask(question("other", FAST, PASSWORD)), "yes\n");
+	struct pollfd last = {.fd = slow[COUNT - 1], .events = POLLIN};
+	assert_int_equal(poll(&last, 1, 0), 0);
+	for (int i = 0; i < COUNT; i++) {
+		finish(slow[i], line);
+		assert_string_equal(line, "no\n");
+	}
+}
+
+static void more_than_can_wait_are_told(void **state)
+{
+	enum { COUNT = PASSWORD_WAITING_MAX + 20 };
+	int asked[COUNT];
+	int busy = 0;
+	char line[16];
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		asked[i] = begin(question("many", "$5$rounds=20000$saltsalt$x", PASSWORD));
+	for (int i = COUNT; i-- != 0;) {
+		finish(asked[i], line);
+		busy += strcmp(line, "busy\n") == 0;
+		assert_true(strcmp(line, "busy\n") == 0 || strcmp(line, "no\n") == 0);
+	}
+	assert_true(busy > 0 && busy <= 20);
+	assert_string_equal(ask(question("u", FAST, PASSWORD)), "yes\n");
+}
+
+/* The end does not wait for the thread that is at it. */
+static void it_ends_with_checks_under_way(void **state)
+{
+	(void)state;
+	close(begin(question("u", "$6$rounds=1000000$saltsalt$x", PASSWORD)));
+	int fd = begin(question("u", "$6$rounds=1000000$saltsalt$y", PASSWORD));
+	ev_run(loop, EVRUN_NOWAIT);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_question_is_answered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_is_no_question_ends_the_connection, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_leaves_is_forgotten, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_list_does_not_keep_others_waiting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_than_can_wait_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(it_ends_with_checks_under_way, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
