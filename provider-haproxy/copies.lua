@@ -39,9 +39,9 @@ local function draw(txn)
 	end
 end
 
-local function send(head, body, key, token)
+local function send(question, key, token)
 	local socket = core.tcp()
-	pcall(ways.talk, socket, head .. body)
+	pcall(ways.talk, socket, question)
 	socket:close()
 	ways.leave(key, token)
 end
@@ -75,7 +75,10 @@ local function mirror(txn)
 		local is_whole = without ~= "" or #body == length
 		local token = is_whole and copy.host ~= "" and not copy.host:find("[%s%c]") and ways.enter(key)
 		if token then
-			core.register_task(send, head_of(txn, copy, list, #own), own, key, token)
+			local question = head_of(txn, copy, list, #own) .. own
+			core.register_task(function()
+				send(question, key, token)
+			end)
 		end
 	end
 end
