@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Behind policies.lua: answers, those of backends as they are changed, and those that are made here. HAProxy lets Lua see the answers of services, but not those of
--- `return` and `redirect`: where the headers of answers are to be changed a service takes their place.
+-- Behind policies.lua: answers, as they are changed whoever has made them, and those that are made here. HAProxy has no action of Lua that sees those of `return`, of
+-- `redirect`, and its own errors; but it evaluates samples for each of them, and a sample of Lua may change the headers.
 local split, decode = sluice.split, sluice.decode
 
 -- ---- answers of backends ----
@@ -107,8 +107,8 @@ local function add_cookies(txn)
 	end
 end
 
-local function change_answer(txn)
-	if not txn:get_var("txn.made") then
+local function change(txn)
+	if txn:get_var("txn.answered") and not txn:get_var("txn.made") then
 		change_names(txn.http, split(txn:get_var("txn.g") or "", "|"))
 	end
 	add_cookies(txn)
@@ -118,6 +118,15 @@ local function change_answer(txn)
 			actions[action](txn.http, decode(name), decode(value))
 		end
 	end
+end
+
+-- An error would be one of the rule.
+local function change_answer(txn)
+	local is_good, problem = pcall(change, txn)
+	if not is_good then
+		core.Warning("sluice: headers of an answer: " .. tostring(problem))
+	end
+	return is_good
 end
 
 -- ---- answers of rules ----
@@ -144,26 +153,9 @@ local function refuse(applet)
 	send(applet, tonumber(applet:get_var("txn.c")), "too many requests\n")
 end
 
-local function redirect(applet)
-	applet:set_var("txn.made", "yes")
-	applet:set_status(tonumber(applet:get_var("txn.c")))
-	applet:add_header("location", applet:get_var("txn.l"))
-	applet:add_header("content-length", "0")
-	applet:start_response()
-end
-
--- In place of `return` in policies.cfg.tmpl, by their statuses.
-local texts = {[204] = "", [403] = "forbidden\n", [413] = "too large\n", [500] = "too much to do\n", [503] = "no endpoints\n"}
-
 if core.thread == 0 then
-	core.register_action("sluice_change_answer", {"http-res"}, change_answer)
+	core.register_fetches("sluice_change_answer", change_answer)
 else
 	core.register_service("sluice_answer", "http", answer)
 	core.register_service("sluice_refuse", "http", refuse)
-	core.register_service("sluice_redirect", "http", redirect)
-	for status, text in pairs(texts) do
-		core.register_service("sluice_" .. status, "http", function(applet)
-			send(applet, status, text)
-		end)
-	end
 end

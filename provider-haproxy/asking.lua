@@ -106,6 +106,7 @@ local function target_of(text)
 	return (path:sub(1, 1) == "/" and path or "/" .. path) .. query:gsub("[^%w%-._~!$&'()*+,;=:@/?%%%[%]]", encode)
 end
 
+
 -- Without a pool of its own that of the same host is asked that has the path.
 local function question_of(txn, auth)
 	local list, host = change(txn, headers_of(txn), auth.host ~= "" and value_of(txn, auth.host) or txn:get_var("txn.n") or "", auth.changes)
@@ -154,6 +155,7 @@ local function read_body(receive)
 	return false
 end
 
+-- At most `limit_s` altogether.
 local function talk(socket, question)
 	local deadline = now() + limit_s
 	local function receive(what)
@@ -203,6 +205,9 @@ local function ask(txn, auth)
 	end
 	return answer
 end
+
+-- For those that tell others.
+sluice.ways = {enter = enter, leave = leave, headers_of = headers_of, change = change, target_of = target_of, talk = talk}
 
 -- ---- what was answered before ----
 
@@ -294,14 +299,13 @@ local function copy(txn, auth, copied)
 	if txn:get_var("txn.good") then
 		txn.http:req_del_header("authorization")
 	end
+	local made = {}
 	for i, name in ipairs(auth.copied) do
 		local value = copied[i] or ""
-		if value ~= "" and not value:find("[%c\127]") then
-			txn.http:req_set_header(name, value)
-		else
-			txn.http:req_del_header(name)
-		end
+		local is_good = value ~= "" and not value:find("[%c\127]")
+		made[i] = {is_good and "s" or "r", name, is_good and value or ""}
 	end
+	sluice.change_request(txn, made)
 end
 
 local function refuse(txn, auth, answer)

@@ -96,6 +96,16 @@ static void name_service(
 			 : STR_NONE);
 }
 
+void assign_name_service(const struct assign *assign, const struct object *object)
+{
+	struct pool value;
+	struct name pool = name_of(NAME_POOL, object_id(object));
+	const struct slot *slot = slots_of_pool(assign->slots, &pool);
+	state_decode(assign->state, object, assign->arena, &value);
+	if (slot != NULL)
+		name_service(assign, slot, &value);
+}
+
 void assign_forget_service(struct rows *rows, const struct slot *slot)
 {
 	char key[SERVICE_KEY_LEN_MAX];

@@ -23,7 +23,7 @@ struct assign {
 	struct externals *externals; /* NULL: names are not resolved */
 	struct class_paths paths;
 	const char *cookie_key;
-	bool names_services; /* rows `service:<slot>` say whose a slot is: for the access log */
+	bool names_services; /* rows `service:<slot>` say whose a slot is: for the access log, and for policies */
 	size_t slots_min;    /* how many pools there are slots for at first */
 };
 
@@ -33,6 +33,8 @@ struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
 /* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may be looking it up at this moment. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
+/* Says whose the slot of a pool is that was assigned without that. */
+void assign_name_service(const struct assign *assign, const struct object *object);
 /* Nobody asks the slot any more. */
 void assign_forget_service(struct rows *rows, const struct slot *slot);
 /* Keeps free slots ready for new pools. */

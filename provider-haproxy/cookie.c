@@ -55,7 +55,7 @@ static void add_secure(struct buf *out, struct str name)
 	text_add(out, "\thttp-after-response replace-header Set-Cookie \"^(");
 	for (size_t i = 0; i < name.len; i++)
 		text_add(out, name.p[i] == '.' ? "[%c]" : "%c", name.p[i]);
-	text_add(out, "=[0-9a-f]+; path=[/].*)\" \"\\\\1; Secure\" if { ssl_fc }\n");
+	text_add(out, "=[0-9a-f]+; path=[/].*)\" \"\\\\1; Secure\" if { ssl_fc } or { var(txn.tls) -m found }\n");
 }
 
 void cookie_add(

@@ -135,6 +135,10 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct engine *engine = ctx;
 	bool is_due = commit->is_snapshot;
+	if (engine->wants_services && !engine->names_services) {
+		engine->names_services = true;
+		pools_name_services(engine);
+	}
 	for (size_t i = 0; i < commit->change_count; i++) {
 		on_change(engine, &commit->changes[i]);
 		/* What becomes of a pool may wait. */
@@ -209,6 +213,9 @@ struct engine *engine_new(
 	engine->daemon = daemon;
 	engine->loop = daemon_loop(daemon);
 	engine->config = config;
+	engine->writer = policies_writer;
+	engine->writer.ctx = &engine->wants_services;
+	engine->names_services = config->local.access_log != ACCESS_LOG_OFF;
 	struct local_config local_config = {
 		.daemon = daemon,
 		.options = &config->local,
@@ -216,7 +223,7 @@ struct engine *engine_new(
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
 		.proxy = {config->haproxy, config->trusted_certificates},
 		.routes = ROUTES_DIRECT,
-		.writer = &policies_writer,
+		.writer = &engine->writer,
 		.folder_mode = 0700,
 		.capabilities = haproxy_capabilities(),
 		.ops = &ops,

@@ -30,6 +30,9 @@ struct engine {
 	struct arena arena; /* of one step */
 
 	/* What is wanted. */
+	struct route_writer writer;
+	bool wants_services; /* a policy asks for names of Services */
+	bool names_services; /* rows have them */
 	struct slots slots;
 	struct certs certs;
 	struct users_rows users;

@@ -30,6 +30,7 @@ struct renderer {
 	struct trust_files trust;
 	struct users_rows users;
 	struct ports ports;
+	bool wants_services; /* a policy asks for names of Services */
 };
 
 static void renderer_init(struct renderer *renderer)
@@ -68,7 +69,8 @@ static void take_commit(struct renderer *renderer)
 		.paths = {.state_dir = common->options->state_dir,
 			.system_ca = renderer->config->trusted_certificates},
 		.cookie_key = renderer->config->cookie_key,
-		.names_services = renderer->config->local.access_log != ACCESS_LOG_OFF,
+		.names_services = renderer->config->local.access_log != ACCESS_LOG_OFF ||
+				  renderer->wants_services,
 		.slots_min = (size_t)renderer->config->slots,
 	};
 	for (size_t i = 0; i < commit->change_count; i++) {
@@ -152,8 +154,10 @@ static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct renderer renderer = {.config = config};
-	char *problem = rendering_init(
-		&renderer.common, job, &config->local, ROUTES_DIRECT, &policies_writer);
+	struct route_writer writer = policies_writer;
+	writer.ctx = &renderer.wants_services;
+	char *problem =
+		rendering_init(&renderer.common, job, &config->local, ROUTES_DIRECT, &writer);
 	if (problem != NULL)
 		return problem;
 	renderer_init(&renderer);

@@ -3,6 +3,7 @@
 
 #include "provider-haproxy/policies_text.h"
 #include "provider-haproxy/policy_lists.h"
+#include "provider-haproxy/policy_others.h"
 #include "provider-haproxy/users.h"
 
 #include <inttypes.h>
@@ -107,7 +108,7 @@ static struct str flags_of(
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
 	bool is_asked = policy->external_auth != NULL || policy->basic_auth != NULL;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -121,7 +122,9 @@ static struct str flags_of(
 		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
 		!str_is_empty(policy->fallback_pool) ? "f" : "",
 		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
-		is_asked && policy->satisfy_any ? "y" : "");
+		is_asked && policy->satisfy_any ? "y" : "",
+		policy->error_pages != NULL ? "g" : "", policy->mirrors.count != 0 ? "j" : "",
+		policy_others_name_service(policy) ? "v" : "");
 }
 
 /* The dash keeps a realm from being taken for a name. */
@@ -152,15 +155,17 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	struct str fallback_changes = policies_changes(
 		arena, policy->fallback_headers.items, policy->fallback_headers.count);
 	struct str passwords = passwords_text(arena, policy->basic_auth);
+	struct str pages = policy_others_pages(arena, policy->error_pages);
+	struct str mirrors = policy_others_mirrors(arena, policy);
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
 		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
-		"|%.*s|%.*s|%.*s",
+		"|%.*s|%.*s|%.*s|%.*s%.*s",
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
 		lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits),
 		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes),
-		STR_FMT(passwords));
+		STR_FMT(passwords), STR_FMT(pages), STR_FMT(mirrors));
 }
 
 /* ---- policies ---- */
@@ -225,6 +230,7 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	struct row_draft *draft, struct str *ret_problem)
 {
 	struct arena *arena = draft->arena;
+	bool *wants_services = ctx;
 	const struct cors *cors =
 		policy->cors != NULL && has_room(policy->cors) ? policy->cors : NULL;
 	struct policy_lists lists = policy_lists_of(arena, name, policy, cors);
@@ -238,6 +244,8 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 	if (cors != policy->cors)
 		*ret_problem = STR("the values of CORS are too long for HAProxy, and are left out");
+	if (wants_services != NULL && policy_others_name_service(policy))
+		*wants_services = true;
 	policy_lists_add(&lists, draft);
 	row_draft_add(draft, ROW_RULE, name_str(name), text);
 	return true;

@@ -306,6 +306,12 @@ local values = {
 		return (txn.f:pathq():gsub("[^%w%-._~]", percent))
 	end,
 	i = id_of,
+	v = function(txn)
+		return (txn:get_var("txn.service") or ""):match("^(.*):")
+	end,
+	w = function(txn)
+		return (txn:get_var("txn.service") or ""):match(":(%d+)$")
+	end,
 	z = function(txn)
 		return txn:get_var("txn.status")
 	end,
@@ -387,12 +393,27 @@ local changes = {
 	end,
 }
 
--- Adds to `made` what the words say: { what to do, name, value }.
+-- Does what is said by a list of { action, name, value }; where errors are looked at, who may want the request as it was, pages.lua does it later.
+local function change_request(txn, made)
+	if not txn:get_var("txn.wanted") then
+		for _, one in ipairs(made) do
+			changes[one[1]](txn, one[2], one[3])
+		end
+		return
+	end
+	local words = {txn:get_var("txn.later")}
+	for _, one in ipairs(made) do
+		words[#words + 1] = one[1] .. encode_text(one[2]) .. ";t" .. encode_text(one[3])
+	end
+	txn:set_var("txn.later", table.concat(words, "&"))
+end
+
+-- Adds to `made` what the words say.
 local function add_changes(txn, made, words)
 	for _, text in ipairs(split(words, "&")) do
 		local action, name, pieces = text:match("^(%a)([^;]*);(.*)$")
 		if action then
-			made[#made + 1] = {changes[action], decode(name), value_of(txn, pieces)}
+			made[#made + 1] = {action, decode(name), value_of(txn, pieces)}
 		end
 	end
 end
@@ -412,11 +433,12 @@ local function change(txn)
 	if txn:get_var("txn.good") and not fields[1]:find("x", 1, true) then
 		txn.http:req_del_header("authorization")
 	end
-	for _, one in ipairs(made) do
-		one[1](txn, one[2], one[3])
-	end
-	if path then
-		txn.http:req_set_path(path:sub(1, 1) == "/" and path or "/" .. path)
+	change_request(txn, made)
+	path = path and (path:sub(1, 1) == "/" and path or "/" .. path)
+	if path and txn:get_var("txn.wanted") then
+		txn:set_var("txn.later_path", path)
+	elseif path then
+		txn.http:req_set_path(path)
 	end
 	txn:set_var("txn.done", true)
 end
@@ -484,6 +506,6 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of,
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of, change_request = change_request,
 	questions = os.getenv("SLUICE_QUESTIONS"), passwords = os.getenv("SLUICE_PASSWORDS"),
 }

@@ -41,7 +41,7 @@ static struct assign assign_of(struct engine *engine)
 		.paths = {.state_dir = engine->config->local.state_dir,
 			.system_ca = engine->config->trusted_certificates},
 		.cookie_key = engine->config->cookie_key,
-		.names_services = engine->config->local.access_log != ACCESS_LOG_OFF,
+		.names_services = engine->names_services,
 		.slots_min = (size_t)engine->config->slots,
 	};
 }
@@ -267,6 +267,16 @@ bool pools_remember(struct engine *engine, struct rowfile *map)
 void pools_remember_former(struct engine *engine, struct rowfile *map)
 {
 	(void)rowfile_read(map, remember_former, engine);
+}
+
+void pools_name_services(struct engine *engine)
+{
+	struct assign assign = assign_of(engine);
+	struct object *object = state_first(assign.state, LB_POOL);
+	for (; object != NULL; object = state_next(assign.state, object)) {
+		assign_name_service(&assign, object);
+		arena_reset(&engine->arena);
+	}
 }
 
 void pools_provide(struct engine *engine)

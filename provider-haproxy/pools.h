@@ -22,5 +22,7 @@ void pools_remember_former(struct engine *engine, struct rowfile *map);
 /* Releases the groups of slots that have been idle for long, when HAProxy is about to load its configuration. False: there were none; otherwise the
  * main file is out of date. */
 bool pools_release_idle(struct engine *engine);
+/* Says of all pools which Service they are of, from now on: it is called once, when the first policy asks. */
+void pools_name_services(struct engine *engine);
 /* Keeps free slots ready for new pools. */
 void pools_provide(struct engine *engine);

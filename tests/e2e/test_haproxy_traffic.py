@@ -13,6 +13,7 @@ from lib.answer import Answer
 from lib.backend import Backend
 from lib.haproxy import HAProxy
 from lib.local_proxy import host, pool
+from lib.others import Other
 from lib.provider_link import Object
 from lib.raw_http import dial, read_answer
 from lib.turn_watcher import TurnWatcher
@@ -77,6 +78,27 @@ def test_nothing_is_left_of_what_went(proxy: HAProxy) -> None:
     assert proxy.reached("a.test") == "one"
     rules = proxy.state_dir / "maps/rules.map"
     wait_for(lambda: not [line for line in rules.read_text().splitlines() if line and not line.startswith("#")], "no rule to be left")
+
+
+def test_errors_of_haproxy_itself_have_changed_headers(proxy: HAProxy) -> None:
+    """Whoever has made the answer: of a backend only what it says of itself is changed."""
+    changes = [{"name": "X-Frame-Options", "value": [{"text": "DENY"}]}, {"name": "Cache-Control", "action": "remove"}]
+    more = {"response_headers": changes, "location_changes": [{"from": "/", "to": "/other/"}]}
+    with Other("bad") as bad:
+        proxy.apply(pool("bad", bad), pool("nobody"), policy(timeouts={"read_ms": 200}, **more), policy("closed", source_access={"deny": ["0.0.0.0/0"]}, **more),
+                    host("a.test", rule("/nobody", pool="nobody"), rule("/closed", "closed", pool="bad"),
+                         rule("/redirect", redirect={"status": 302, "location": [{"text": "/x"}]}), rule("/answer", answer={"status": 404, "text": "x"}),
+                         rule("/", pool="bad")))
+        for raw, path, status in ((None, "/silent", 504), (b"", "/", 502), (b"junk\r\n\r\n", "/", 502), (b"", "/nobody", 503), (b"", "/closed", 403),
+                                  (b"", "/redirect", 302), (b"", "/answer", 404)):
+            bad.raw, bad.is_silent = raw, path == "/silent"
+            answer = proxy.request("a.test", path)
+            assert (answer.status, answer.headers.get("x-frame-options"), answer.headers.get("cache-control")) == (status, "DENY", None), (path, raw)
+            assert answer.headers.get("location") == ("/x" if status == 302 else None)
+            bad.release()
+        bad.raw, bad.is_silent, bad.lines = None, False, ["Location: /x", "Cache-Control: no-store"]
+        answer = proxy.request("a.test")
+        assert answer.headers["location"] == "/other/x" and "cache-control" not in answer.headers
 
 
 # ---- bodies that nobody reads ----

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""provider-nginx: another pool answers in place of errors, and others get copies of requests."""
+"""Local proxies: another pool answers in place of errors, and others get copies of requests."""
 from __future__ import annotations
 
 import contextlib
@@ -7,14 +7,17 @@ from typing import Iterator
 
 import pytest
 
-from lib.backend import Backend
-from lib.local_proxy import host, pool
-from lib.nginx import Nginx
+from lib.certs import self_signed
+from lib.local_proxy import LocalProxy, certificate, host, pool
 from lib.others import Other
 from lib.provider_link import Object
+from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import H2Client, dial, read_answer
 from lib.traffic import Load
 from lib.wait import wait_for
+
+
+KEPT = {"nginx": 50000, "haproxy": 10000}  # of a body, while it may be sent again
 
 
 def text(value: str) -> Object:
@@ -46,15 +49,15 @@ def fixture_other() -> Iterator[Other]:
         yield pod
 
 
-@pytest.fixture(name="proxy")
-def fixture_proxy(web: Other, other: Other) -> Iterator[Nginx]:
-    with Nginx() as proxy:
-        proxy.send(proxy.balancer(https=True))
+@pytest.fixture(name="proxy", params=PROXIES)
+def fixture_proxy(request: pytest.FixtureRequest, web: Other, other: Other) -> Iterator[LocalProxy]:
+    with proxy_class(request.param)() as proxy:
+        proxy.send(certificate("default", self_signed("a.test")), proxy.balancer(https=True, default_certificate="default"))
         proxy.apply(pool("web", web), pool("pages", other), policy(error_pages=pages(404, 502, 503)), host("a.test", rule()))
         yield proxy
 
 
-def test_errors_of_the_backend(proxy: Nginx, web: Other, other: Other) -> None:
+def test_errors_of_the_backend(proxy: LocalProxy, web: Other, other: Other) -> None:
     for status in (200, 403, 404, 500, 503):
         web.status, web.text = status, b"x" * 100000
         is_page = status in (404, 503)
@@ -71,7 +74,7 @@ def test_errors_of_the_backend(proxy: Nginx, web: Other, other: Other) -> None:
     assert other.count == 6
 
 
-def test_connections_go_on_or_say_that_they_end(proxy: Nginx, web: Other) -> None:
+def test_connections_go_on_or_say_that_they_end(proxy: LocalProxy, web: Other) -> None:
     web.status = 404
     link = dial(proxy.address, proxy.http)
     for _ in range(20):
@@ -84,10 +87,10 @@ def test_connections_go_on_or_say_that_they_end(proxy: Nginx, web: Other) -> Non
     link.close()
 
 
-def test_errors_of_nginx(proxy: Nginx, web: Other, other: Other) -> None:
+def test_errors_of_the_proxy(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.raw = b""
-    answer = proxy.request("a.test", "/x", method="POST", body=b"b" * 50000)
-    assert answer.status == 418 and other.questions[-1].body == b"b" * 50000 and other.questions[-1].one("x-code") == "502"
+    answer = proxy.request("a.test", "/x", method="POST", body=b"b" * KEPT[proxy.name])
+    assert answer.status == 418 and other.questions[-1].body == b"b" * KEPT[proxy.name] and other.questions[-1].one("x-code") == "502"
     proxy.apply(pool("web"))
     assert proxy.request("a.test").status == 418 and other.questions[-1].one("x-code") == "503"
     # Of a guard.
@@ -101,14 +104,14 @@ def test_errors_of_nginx(proxy: Nginx, web: Other, other: Other) -> None:
     assert proxy.request("a.test").status == 403
 
 
-def test_one_who_fails_is_asked_once(proxy: Nginx, web: Other, other: Other) -> None:
+def test_one_who_fails_is_asked_once(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.status, other.status = 404, 404
     assert proxy.request("a.test").body == b"a page" and other.count == 1
     other.raw = b""
     assert proxy.request("a.test").status == 502 and web.count == 2
 
 
-def test_own_only(proxy: Nginx, web: Other, other: Other) -> None:
+def test_own_only(proxy: LocalProxy, web: Other, other: Other) -> None:
     proxy.apply(policy(error_pages=pages(404, 502, own_only=True)))
     web.status = 404
     assert proxy.request("a.test").status == 404
@@ -118,7 +121,7 @@ def test_own_only(proxy: Nginx, web: Other, other: Other) -> None:
     assert proxy.request("a.test").status == 418
 
 
-def test_headers_of_the_request_are_as_they_were(proxy: Nginx, web: Other, other: Other) -> None:
+def test_headers_of_the_request_are_as_they_were(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.status = 404
     proxy.apply(policy(error_pages=pages(404), rewrite=[text("/other")], response_headers=[{"name": "X-Last", "value": [text("1")]}],
                        request_headers=[{"name": "X-New", "value": [text("n")]}, {"name": "X-Old", "action": "remove"}, {"name": "Host", "value": [text("b.test")]},
@@ -130,15 +133,16 @@ def test_headers_of_the_request_are_as_they_were(proxy: Nginx, web: Other, other
     assert (asked.one("x-new"), asked.one("x-old"), asked.one("host"), asked.one("x-forwarded-for")) == (None, "o", "a.test", "127.0.0.1")
 
 
-def test_bodies_of_unknown_length(proxy: Nginx, web: Other, other: Other) -> None:
+def test_bodies_of_unknown_length(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.status = 404
+    count = KEPT[proxy.name] // 10
     with contextlib.closing(dial(proxy.address, proxy.http)) as link:
-        link.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n" + b"5\r\nhello\r\n" * 5000 + b"0\r\n\r\n")
+        link.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n" + b"5\r\nhello\r\n" * count + b"0\r\n\r\n")
         assert read_answer(link).status == 418
-    assert other.questions[-1].body == b"hello" * 5000
+    assert other.questions[-1].body == b"hello" * count
 
 
-def test_changes_under_load_lose_nothing(proxy: Nginx, web: Other, other: Other) -> None:
+def test_changes_under_load_lose_nothing(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.status, other.status = 404, 200
     with Load(proxy.address, proxy.http, [("a.test", "/x")], repeats=True) as load:
         for turn in range(20):
@@ -149,11 +153,11 @@ def test_changes_under_load_lose_nothing(proxy: Nginx, web: Other, other: Other)
     assert not proxy.is_dead()
 
 
-def mirrored(proxy: Nginx, *mirrors: Object, **more: object) -> None:
+def mirrored(proxy: LocalProxy, *mirrors: Object, **more: object) -> None:
     proxy.apply(policy(mirrors=list(mirrors), **more))
 
 
-def test_copies(proxy: Nginx, web: Other, other: Other) -> None:
+def test_copies(proxy: LocalProxy, web: Other, other: Other) -> None:
     mirrored(proxy, {"pool": "pages"}, {"pool": "pages", "host": [text("m.test")], "target": [text("/m?"), {"value": "method"}], "without_body": True},
              rewrite=[text("/new")], request_headers=[{"name": "X-New", "value": [text("n")]}])
     assert proxy.request("a.test", "/x?y", method="POST", body=b"a body", headers={"X-Forwarded-For": "9.9.9.9"}).status == 200
@@ -165,7 +169,7 @@ def test_copies(proxy: Nginx, web: Other, other: Other) -> None:
     assert web.questions[-1].body == b"a body"
 
 
-def test_copies_never_harm(proxy: Nginx, web: Other, other: Other) -> None:
+def test_copies_never_harm(proxy: LocalProxy, web: Other, other: Other) -> None:
     other.is_silent = True
     mirrored(proxy, {"pool": "pages"}, {"pool": "gone"})
     for _ in range(200):
@@ -177,12 +181,12 @@ def test_copies_never_harm(proxy: Nginx, web: Other, other: Other) -> None:
     wait_for(lambda: other.accepted >= count, "copies")
     assert proxy.request("a.test", method="POST", body=b"x" * 70000).status == 200
     assert len(web.questions[-1].body) == 70000
-    assert proxy.request("a.test", method="POST", body=b"y" * 60000).status == 200
-    wait_for(lambda: any(item.body == b"y" * 60000 for item in list(other.questions)), "the copy")
+    assert proxy.request("a.test", method="POST", body=b"y" * KEPT[proxy.name]).status == 200
+    wait_for(lambda: any(item.body == b"y" * KEPT[proxy.name] for item in list(other.questions)), "the copy")
     assert not any(item.body[:1] == b"x" for item in list(other.questions))
 
 
-def test_a_share_of_copies(proxy: Nginx, other: Other) -> None:
+def test_a_share_of_copies(proxy: LocalProxy, other: Other) -> None:
     mirrored(proxy, {"pool": "pages", "share": 30})
     for _ in range(400):
         assert proxy.request("a.test").status == 200
@@ -193,7 +197,7 @@ def test_a_share_of_copies(proxy: Nginx, other: Other) -> None:
     assert 40 < other.count < 220
 
 
-def test_clients_with_http2(proxy: Nginx, web: Other, other: Other) -> None:
+def test_clients_with_http2(proxy: LocalProxy, web: Other, other: Other) -> None:
     web.status, web.text, other.text = 404, b"x" * 300000, b"p" * 300000
     with H2Client(proxy.address, proxy.https, "a.test") as client:
         for _ in range(5):
@@ -205,3 +209,38 @@ def test_clients_with_http2(proxy: Nginx, web: Other, other: Other) -> None:
         assert client.request("a.test").body == web.text
         web.raw = b""
         assert client.request("a.test").status == 418
+
+
+def test_what_a_client_says_of_it_has_no_meaning(proxy: LocalProxy, web: Other, other: Other) -> None:
+    lies = {"Sluice-Way": "x|1|b,200,||https|9.9.9.9||s%68;tlie", "Sluice-Page": "x|1|200|t/lie|sX-Code;tlie", "Sluice-Status": "404"}
+    for status in (200, 404, 425):
+        web.status = status
+        answer = proxy.request("a.test", "/x", headers=lies)
+        assert answer.status == (418 if status == 404 else status) and answer.headers.get("sluice-status") is None
+        assert web.questions[-1].target == "/x" and web.questions[-1].one("h") is None
+    asked = other.questions[-1]
+    assert (other.count, asked.target, asked.one("x-code"), asked.one("x-forwarded-for")) == (1, "/", "404", "127.0.0.1")
+    web.status, web.lines = 200, ["Sluice-Status: 404"]
+    assert proxy.request("a.test").status == 200
+
+
+def test_a_body_that_is_not_kept_leaves_the_error_as_it_was(proxy: LocalProxy, web: Other, other: Other) -> None:
+    web.status, web.text = 404, b"x" * 100000
+    answer = proxy.request("a.test", "/x", method="POST", body=b"b" * 200000)
+    if proxy.name == "haproxy":
+        assert (answer.status, answer.body, other.count) == (404, web.text, 0)
+    else:
+        assert answer.status == 418 and len(other.questions[-1].body) == 200000
+
+
+def test_stickiness_and_names_of_services(proxy: LocalProxy, web: Other, other: Other) -> None:
+    changes = [{"name": "X-Service", "value": [{"value": "service"}, text(":"), {"value": "service-port"}]}]
+    proxy.apply(pool("web", web, stickiness={"mode": "insert", "cookie": "C", "affinity": {"secure": "tls"}}, hash=[]),
+                policy(error_pages=pages(404, request_headers=changes), request_headers=changes, response_headers=changes))
+    answer = proxy.request("a.test", tls=True)
+    assert answer.headers["set-cookie"].startswith("C=") and "; secure" in answer.headers["set-cookie"].lower()
+    assert "; secure" not in proxy.request("a.test").headers["set-cookie"].lower()
+    web.status = 404
+    answer = proxy.request("a.test")
+    assert answer.status == 418
+    assert web.questions[-1].one("x-service") == other.questions[-1].one("x-service") == answer.headers["x-service"] == "web:80"
