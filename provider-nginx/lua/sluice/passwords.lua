@@ -111,16 +111,13 @@ function _M.read(header)
 	return sub(pair, 1, colon - 1), sub(pair, colon + 1)
 end
 
--- Whether there are such users, even if there is nobody among them.
-function _M.exist(list)
-	return users_of(list) ~= nil
-end
+-- The users of that list, with their hashes, even if there is nobody among them; nil: there is no such list.
+_M.users = users_of
 
--- Whether the header has name and password of one of these users; BUSY: nobody can tell now.
-function _M.are_good(list, header)
+-- Whether the header has name and password of one of `users`, which are those of that list; BUSY: nobody can tell now.
+function _M.are_good(list, users, header)
 	local name, password = _M.read(header)
-	local hashes = name and users_of(list)
-	local hash = hashes and hashes[name]
+	local hash = name and users[name]
 	local digest = hash and digest_of(name, password, hash)
 	if not digest then
 		return false

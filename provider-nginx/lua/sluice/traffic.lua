@@ -29,6 +29,7 @@ local gsub = string.gsub
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
 local HEADERS_MAX = 256
+local LOOKUPS_MAX = 3
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 
 -- Answers by itself, or lets the pool do that answers in place of the error. `why`: as in doc/access-logs.md.
@@ -44,6 +45,20 @@ end
 
 -- ---- 1: the rule ----
 
+-- The policy of that name, and the users whom it lets in. When those have gone since the policy was read, it lets others in by now.
+local function find_policy(name)
+	local policy, auth, users
+	for _ = 1, LOOKUPS_MAX do
+		policy = policy_of(name)
+		auth = policy and policy.basic_auth
+		users = auth and passwords.users(auth.users)
+		if users or not auth then
+			break
+		end
+	end
+	return policy, users
+end
+
 -- Finds the rule and the policy. False: the row of the route has gone. Otherwise true, and the pool, if it is there, and whether the default pool is to be taken.
 function _M.find(asked, name)
 	local list = rules.get(name)
@@ -55,7 +70,9 @@ function _M.find(asked, name)
 	if rule == rules.LIMIT then
 		return true
 	end
-	asked.policy = rule and rule.policy and policy_of(rule.policy)
+	if rule and rule.policy then
+		asked.policy, asked.users = find_policy(rule.policy)
+	end
 	local pool_name = rule and rules.draw(rule)
 	local pool = pool_name and pools.get(pool_name)
 	-- When it has gone since the route was read, the route is another one by now.
@@ -73,12 +90,11 @@ local function check_client(asked, rule)
 	end
 end
 
-local function is_closed(rule, policy)
+local function is_closed(asked, rule, policy)
 	if rule.is_closed or (rule.policy and not policy) then
 		return true
 	end
-	local auth = policy and policy.basic_auth
-	return auth and not passwords.exist(auth.users)
+	return policy and policy.basic_auth and not asked.users
 end
 
 local function limit_length(asked, policy)
@@ -144,7 +160,7 @@ end
 
 -- Whether the pair is good; if not, how the client is refused.
 local function check_password(asked, policy)
-	local outcome = passwords.are_good(policy.basic_auth.users, asked_of.header(asked, "authorization"))
+	local outcome = passwords.are_good(policy.basic_auth.users, asked.users, asked_of.header(asked, "authorization"))
 	if outcome == passwords.BUSY then
 		return false, { 503, "too many passwords are being checked\n", nil, "busy" }
 	elseif not outcome then
@@ -328,7 +344,7 @@ function _M.go(asked, pool, on_ready)
 	if rule.client then
 		check_client(asked, rule)
 	end
-	if is_closed(rule, asked.policy) then
+	if is_closed(asked, rule, asked.policy) then
 		return finish(asked, 503, "closed\n", nil, "closed")
 	end
 	local policy = asked.policy
