@@ -9,7 +9,7 @@ local good_max = 10000 -- of the younger ones; as many older ones are there besi
 local checks_max = 32 -- of a list of users at a time
 local waiting_max = 256 -- requests that wait for one of these
 local wait_s = 10 -- longer than any check takes: whoever began one that takes longer has gone over it
-local connect_s = 5 -- sluice-proxy may have died: another is started
+local connect_s = 15 -- sluice-proxy may have died: another is started
 local name_len_max = 256
 local password_len_max = 4096
 

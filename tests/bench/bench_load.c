@@ -2,14 +2,14 @@
 /*
  * For scripts/bench: sends requests to a proxy at a fixed rate, to one host after the other.
  *
- *   bench-load ADDRESS PORT CONNECTIONS RATE SECONDS < HOSTS
+ *   bench-load ADDRESS PORT CONNECTIONS RATE SECONDS [STATUS PATH [HEADER...]] < HOSTS
  *
- * HOSTS are lines. Requests are due at fixed times, however late the answers are; a duration is counted from when its request was due, so
+ * HOSTS are lines, each HEADER is one "Name: value" that all requests have. Requests are due at fixed times, however late the answers are; a duration is counted from when its request was due, so
  * that a proxy that pauses is seen to do so. Each connection has one request at a time and is kept open. At the end it prints one line:
  *
  *   good N failed N p50_us N p99_us N
  *
- * A request has failed if its answer was not 200 with a Content-Length, or if it had none long after the last request was due.
+ * A request has failed if its answer had not that status, 200 unless told, and a Content-Length, or if it had none long after the last request was due.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -23,7 +23,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HOSTS_MAX = 100000, HOST_MAX_LEN = 256, ANSWER_MAX = 16 * 1024, CONNECTIONS_MAX = 1000 };
+enum {
+	HOSTS_MAX = 100000,
+	HOST_MAX_LEN = 256,
+	ANSWER_MAX = 16 * 1024,
+	CONNECTIONS_MAX = 1000,
+	HEADERS_MAX_LEN = 4096
+};
 
 static const double TICK_S = 0.0005;
 static const double LATE_S = 20.0; /* for the last answers, on a busy machine */
@@ -41,6 +47,8 @@ static struct connection *connections;
 static int connection_count, idle_count;
 static struct connection *idle[CONNECTIONS_MAX];
 static char **hosts;
+static const char *wanted_status = "200", *path = "/";
+static char headers[HEADERS_MAX_LEN]; /* with the empty line */
 static size_t host_count;
 static double rate, seconds, start;
 static long sent, good, failed, total;
@@ -84,16 +92,29 @@ static void finish_request(struct connection *connection, bool is_good)
 		failed++;
 }
 
-/* 1: whole and 200, 0: not yet whole, -1: something else. */
+static void join_headers(char **lines)
+{
+	size_t len = 0;
+	for (; *lines != NULL && len < sizeof(headers); lines++)
+		len += (size_t)snprintf(headers + len, sizeof(headers) - len, "%s\r\n", *lines);
+	if (len < sizeof(headers))
+		len += (size_t)snprintf(headers + len, sizeof(headers) - len, "\r\n");
+	if (len >= sizeof(headers))
+		errx(2, "all headers together may have %d bytes", HEADERS_MAX_LEN);
+}
+
+/* 1: whole and as wanted, 0: not yet whole, -1: something else. */
 static int judge_answer(const struct connection *connection)
 {
-	static const char ok[] = "HTTP/1.1 200";
+	static const char version[] = "HTTP/1.1 ";
 	const char *text = connection->answer;
 	const char *end = memmem(text, connection->len, "\r\n\r\n", 4);
 	if (end == NULL)
 		return connection->len < ANSWER_MAX - 1 ? 0 : -1;
 	const char *length = strcasestr(text, "\r\ncontent-length:");
-	if (strncmp(text, ok, sizeof(ok) - 1) != 0 || length == NULL || length > end)
+	if (strncmp(text, version, sizeof(version) - 1) != 0 ||
+		strncmp(text + sizeof(version) - 1, wanted_status, 3) != 0 || length == NULL ||
+		length > end)
 		return -1;
 	size_t whole = (size_t)(end - text) + 4 + strtoul(strchr(length, ':') + 1, NULL, 10);
 	return connection->len == whole ? 1 : connection->len < whole ? 0 : -1;
@@ -129,11 +150,11 @@ static void on_answer(struct ev_loop *loop, ev_io *io, int events)
 
 static void send_request(double due)
 {
-	char text[HOST_MAX_LEN + 64];
+	char text[HOST_MAX_LEN + HEADERS_MAX_LEN + 256];
 	struct connection *connection = idle[--idle_count];
 	int len = snprintf(text, sizeof(text),
-		"GET / HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\n\r\n",
-		hosts[(size_t)sent % host_count]);
+		"GET %.128s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\n%s", path,
+		hosts[(size_t)sent % host_count], headers);
 	sent++;
 	connection->is_busy = true;
 	connection->due = due;
@@ -167,13 +188,19 @@ int main(int argc, char **argv)
 {
 	struct ev_loop *loop = ev_default_loop(0);
 	ev_timer tick;
-	if (argc != 6 || inet_pton(AF_INET, argv[1], &proxy.sin_addr) != 1)
-		errx(2, "usage: bench-load ADDRESS PORT CONNECTIONS RATE SECONDS < HOSTS");
+	if (argc < 6 || argc == 7 || inet_pton(AF_INET, argv[1], &proxy.sin_addr) != 1)
+		errx(2, "usage: bench-load ADDRESS PORT CONNECTIONS RATE SECONDS [STATUS PATH "
+			"[HEADER...]] < HOSTS");
 	proxy.sin_port = htons((uint16_t)atoi(argv[2]));
 	connection_count = atoi(argv[3]);
 	rate = atof(argv[4]);
 	seconds = atof(argv[5]);
 	total = (long)(rate * seconds);
+	if (argc > 6) {
+		wanted_status = argv[6];
+		path = argv[7];
+	}
+	join_headers(argc > 8 ? argv + 8 : &argv[argc]);
 	if (connection_count < 1 || connection_count > CONNECTIONS_MAX || total < 1)
 		errx(2, "from 1 to %d connections, and at least one request", CONNECTIONS_MAX);
 	read_hosts();

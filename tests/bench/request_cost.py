@@ -6,17 +6,18 @@ Both get requests at the same time and at the same fixed rate, so that a noisy m
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import pathlib
 import statistics
 import subprocess
-from typing import Callable, Iterable
+from typing import Callable, Iterable, NamedTuple
 
 from lib.cpu import used_ns
 from lib.line import build_folder
 from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
-from lib.traffic import answers
+from lib.traffic import request
 from lib.wait import wait_for
 from report import budget
 
@@ -37,23 +38,32 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+class Question(NamedTuple):
+    """What clients send, besides the host, and the status that they want."""
+
+    path: str = "/"
+    headers: tuple[str, ...] = ()
+    status: int = 200
+
+
 class Bare:
     """A proxy at an address, with the configuration from tests/bench/bare and a folder of its own; the command takes the file as its last
-    word. Use it as a context manager."""
+    word. A policy is text for its one route, and text that has to stand outside of that. Use it as a context manager."""
 
-    def __init__(self, name: str, command: list[str], where: tuple[str, int], folder: pathlib.Path, endpoint: str, asked: str):
+    def __init__(self, name: str, command: list[str], where: tuple[str, int], folder: pathlib.Path, endpoint: str, asked: str,
+                 policy: str = "", outside: str = ""):
         self.port = where[1]
         folder.mkdir()
         folder.chmod(0o777)
         (source,) = BARE.glob(f"{name}.*")
         text = source.read_text()
-        words = {"FOLDER": folder, "ADDRESS": where[0], "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
+        words = {"POLICY": policy, "OUTSIDE": outside, "FOLDER": folder, "ADDRESS": where[0], "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
         for word, value in words.items():
             text = text.replace(f"@{word}@", str(value))
         file = folder / source.name
         file.write_text(text)
         self._master = subprocess.Popen([*command, str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(lambda: answers(*where, asked), "the bare proxy to answer", PATIENCE)
+        wait_for(lambda: answers_anything(where, asked), "the bare proxy to answer", PATIENCE)
 
     def __enter__(self) -> "Bare":
         return self
@@ -85,13 +95,20 @@ def endpoints(ips: list[str]) -> Iterable[None]:
         server.stdout.close()
 
 
+def answers_anything(where: tuple[str, int], asked: str) -> bool:
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        return request(*where, asked).status > 0
+    return False
+
+
 class Asked:
     """Requests under way to a proxy, and the processor time that it uses for them."""
 
     def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]],
-                 rate: int = RATE):
+                 rate: int = RATE, question: Question = Question()):
         self._pids, self._before = pids, used_ns(pids())
-        self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(rate), str(seconds)],
+        self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(rate), str(seconds),
+                                       str(question.status), question.path, *question.headers],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._load.stdin.write("\n".join(hosts))
         self._load.stdin.close()
@@ -113,15 +130,16 @@ def own_pids(proxy: LocalProxy, bare: Bare) -> list[int]:
     return [process.pid for process in proxy.proxies() if process.pid not in bare.pids()]
 
 
-def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str) -> tuple[float, str]:
-    """Our cost divided by the bare proxy's: the median of the rounds."""
+def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str, question: Question = Question(),
+                  of_bare: Question | None = None) -> tuple[float, str]:
+    """Our cost divided by the bare proxy's, which is asked the same unless told: the median of the rounds."""
     def ours(seconds: float, rate: int = RATE) -> Asked:
-        return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare), rate)
+        return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare), rate, question)
 
     ours(max(WARM_SECONDS, WARM_TURNS * len(hosts) / WARM_RATE), WARM_RATE).cost_us()
     rounds = []
     for _ in range(ROUNDS):
-        pair = ours(SECONDS), Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids)
+        pair = ours(SECONDS), Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids, question=of_bare or question)
         rounds.append(tuple(load.cost_us() for load in pair))
     own, other = (statistics.median(column) for column in zip(*rounds))
     return statistics.median(a / b for a, b in rounds), f"{own:.1f} µs a request, bare {other:.1f}"
