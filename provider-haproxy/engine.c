@@ -13,6 +13,7 @@
 #include "provider-haproxy/idle.h"
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump.h"
@@ -180,6 +181,9 @@ static void make_files(struct engine *engine)
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
+	char *authority = engine_path(engine, LUA_OFF_FILE);
+	certs_set_authority(&engine->certs, authority);
+	free(authority);
 	dir = engine_path(engine, "trust");
 	trust_files_init(&engine->trust, dir);
 	free(dir);
@@ -209,6 +213,8 @@ struct engine *engine_new(
 	engine->daemon = daemon;
 	engine->loop = daemon_loop(daemon);
 	engine->config = config;
+	engine->writer = policies_writer;
+	engine->writer.ctx = &engine->certs;
 	struct local_config local_config = {
 		.daemon = daemon,
 		.options = &config->local,
@@ -216,7 +222,7 @@ struct engine *engine_new(
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
 		.proxy = {config->haproxy, config->trusted_certificates},
 		.routes = ROUTES_DIRECT,
-		.writer = &policies_writer,
+		.writer = &engine->writer,
 		.folder_mode = 0700,
 		.capabilities = haproxy_capabilities(),
 		.ops = &ops,

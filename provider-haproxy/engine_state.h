@@ -33,6 +33,7 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct users_rows users;
+	struct route_writer writer; /* policies_writer with the certs */
 	struct trust_files trust;
 	struct binds *binds;
 	struct main_file *main_file;

@@ -11,6 +11,7 @@
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/certs.h"
+#include "provider-haproxy/clients.h"
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/policies.h"
@@ -39,6 +40,9 @@ static void renderer_init(struct renderer *renderer)
 	slots_init(&renderer->slots);
 	certs_init_offline(&renderer->certs, common->job->state, common->notices, dir);
 	free(dir);
+	char *authority = xasprintf("%s/" LUA_OFF_FILE, common->options->state_dir);
+	certs_set_authority(&renderer->certs, authority);
+	free(authority);
 	dir = xasprintf("%s/trust", common->options->state_dir);
 	trust_files_init(&renderer->trust, dir);
 	free(dir);
@@ -52,6 +56,15 @@ static void renderer_fini(struct renderer *renderer)
 	certs_fini(&renderer->certs);
 	trust_files_fini(&renderer->trust);
 	slots_fini(&renderer->slots);
+}
+
+static void ask_clients(struct renderer *renderer)
+{
+	struct row *row = rows_first(renderer->common.rows, ROW_RULE);
+	for (; row != NULL; row = rows_next(row)) {
+		if (clients_key_of(row_key(row)).p != NULL)
+			certs_ask(&renderer->certs, clients_key_of(row_key(row)), true);
+	}
 }
 
 static void take_commit(struct renderer *renderer)
@@ -71,6 +84,7 @@ static void take_commit(struct renderer *renderer)
 		.names_services = renderer->config->local.access_log != ACCESS_LOG_OFF,
 		.slots_min = (size_t)renderer->config->slots,
 	};
+	ask_clients(renderer);
 	for (size_t i = 0; i < commit->change_count; i++) {
 		struct object *object = commit->changes[i].object;
 		struct slot *left = NULL;

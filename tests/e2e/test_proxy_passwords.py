@@ -19,7 +19,7 @@ from lib.wait import wait_for
 SHA512 = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"  # of "password"
 SHA1 = "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="  # likewise
 SHA1_OTHER = "{SHA}0DPiKuNIrrVmD8IUCuw1hQxNqZc="  # of "admin"
-SLOW = "$2b$13$abcdefghijklmnopqrstuu0000000000000000000000000000000"  # of nothing, and takes half a second
+SLOW = "$2b$12$abcdefghijklmnopqrstuu0000000000000000000000000000000"  # of nothing, and takes a while
 
 
 def rule(policy: str = "p", path: str = "/") -> Object:
