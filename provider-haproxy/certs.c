@@ -107,7 +107,8 @@ struct cert *certs_first_dirty(struct certs *certs)
 
 /* ---- what is wanted ---- */
 
-static bool decode(struct certs *certs, struct str id, struct arena *arena, struct certificate *ret)
+bool certs_decode(
+	const struct certs *certs, struct str id, struct arena *arena, struct certificate *ret)
 {
 	const struct object *object = state_find(certs->state, LB_CERTIFICATE, id);
 	if (object == NULL)
@@ -122,13 +123,13 @@ int certs_content(struct certs *certs, const struct cert *cert, struct buf *out)
 	struct certificate value;
 	int err = -ENOENT;
 	arena_init(&arena);
-	if (cert->id != NULL && decode(certs, str_from(cert->id), &arena, &value))
+	if (cert->id != NULL && certs_decode(certs, str_from(cert->id), &arena, &value))
 		err = pem_content(&value, out);
 	arena_fini(&arena);
 	return err;
 }
 
-static uint64_t digest_of(const struct certificate *value)
+uint64_t certs_digest(const struct certificate *value)
 {
 	struct buf content;
 	uint64_t digest = 0;
@@ -157,8 +158,8 @@ static char *hosts_text(const struct certificate *value, size_t first)
 	return copy;
 }
 
-static void want(struct certs *certs, const char *file_name, const struct certificate *value,
-	uint64_t digest, char *hosts)
+void certs_want(struct certs *certs, const char *file_name, const struct certificate *value,
+	uint64_t digest, char *hosts, bool asks)
 {
 	struct cert *cert = find_or_add(certs, file_name);
 	free(cert->id);
@@ -166,6 +167,7 @@ static void want(struct certs *certs, const char *file_name, const struct certif
 	free(cert->owner);
 	cert->id = str_dup(value->key.id);
 	cert->hosts = hosts;
+	cert->asks = asks;
 	cert->owner = xasprintf("%.*s/%.*s", STR_FMT(value->namespace), STR_FMT(value->name));
 	if (cert->wanted != digest)
 		certs->is_list_changed = true;
@@ -175,7 +177,7 @@ static void want(struct certs *certs, const char *file_name, const struct certif
 	certs_settle(certs, cert);
 }
 
-static void unwant(struct certs *certs, const char *file_name)
+void certs_unwant(struct certs *certs, const char *file_name)
 {
 	struct cert *cert = certs_find(certs, str_from(file_name));
 	if (cert == NULL)
@@ -206,7 +208,7 @@ static struct cert_object *want_all(struct certs *certs, const struct certificat
 {
 	size_t groups = (value->hosts.count + PEM_HOSTS_MAX - 1) / PEM_HOSTS_MAX;
 	struct cert_object *new = xcalloc(1, sizeof(*new));
-	uint64_t digest = digest_of(value);
+	uint64_t digest = certs_digest(value);
 	new->files = xcalloc(groups + 1, sizeof(*new->files));
 	for (size_t i = 0; i < groups && digest != 0; i++) {
 		struct pem_name file = pem_name_of(value, i * PEM_HOSTS_MAX);
@@ -217,11 +219,25 @@ static struct cert_object *want_all(struct certs *certs, const struct certificat
 			continue;
 		}
 		new->files[new->count++] = file;
-		want(certs, file.text, value, digest, hosts);
+		certs_want(certs, file.text, value, digest, hosts, false);
 	}
 	if (str_eq(value->key.id, certs->default_id) && digest != 0)
-		want(certs, default_file, value, digest, xstrdup(default_hosts));
+		certs_want(certs, default_file, value, digest, xstrdup(default_hosts), false);
 	return new;
+}
+
+/* The hosts that ask have files of their own. */
+static void leave_out_asking(
+	const struct certs *certs, struct certificate *value, struct arena *arena)
+{
+	struct str *hosts = arena_calloc(arena, value->hosts.count + 1, sizeof(*hosts));
+	size_t count = 0;
+	for (size_t i = 0; i < value->hosts.count; i++) {
+		if (!certs_asking_has(certs, value->hosts.items[i]))
+			hosts[count++] = value->hosts.items[i];
+	}
+	value->hosts.items = hosts;
+	value->hosts.count = count;
 }
 
 void certs_on_change(struct certs *certs, struct object *object, bool is_removed)
@@ -233,16 +249,21 @@ void certs_on_change(struct certs *certs, struct object *object, bool is_removed
 	arena_init(&arena);
 	if (!is_removed) {
 		state_decode(certs->state, object, &arena, &value);
+		certs_asking_cover(certs, value.key.id, &value.hosts);
+		leave_out_asking(certs, &value, &arena);
 		new = want_all(certs, &value);
 	} else if (str_eq(object_id(object), certs->default_id)) {
-		unwant(certs, default_file);
+		certs_unwant(certs, default_file);
 	}
 	for (size_t i = 0; old != NULL && i < old->count; i++) {
 		if (!has_file(new, old->files[i].text))
-			unwant(certs, old->files[i].text);
+			certs_unwant(certs, old->files[i].text);
 	}
 	object_set_user(object, new);
 	free_object(old);
+	if (is_removed)
+		certs_asking_uncover(certs, object_id(object));
+	certs_asking_settle(certs);
 	arena_fini(&arena);
 }
 
@@ -256,12 +277,14 @@ void certs_set_default(struct certs *certs, struct str id)
 	certs->default_id = str_is_empty(id) ? STR_NONE : (struct str){str_dup(id), id.len};
 	arena_init(&arena);
 	uint64_t digest = 0;
-	if (!str_is_empty(id) && decode(certs, id, &arena, &value))
-		digest = digest_of(&value);
+	if (!str_is_empty(id) && certs_decode(certs, id, &arena, &value))
+		digest = certs_digest(&value);
 	if (digest != 0)
-		want(certs, default_file, &value, digest, xstrdup(default_hosts));
+		certs_want(certs, default_file, &value, digest, xstrdup(default_hosts), false);
 	else
-		unwant(certs, default_file);
+		certs_unwant(certs, default_file);
+	certs_asking_default(certs);
+	certs_asking_settle(certs);
 	arena_fini(&arena);
 }
 
@@ -288,6 +311,7 @@ void certs_found(struct certs *certs, struct str file_name, bool is_fresh)
 	if (file_name.len <= PEM_NAME_LEN) {
 		struct cert *cert = find_or_add(certs, name);
 		cert->is_listed = true;
+		cert->is_awaited = false;
 		cert->has = is_fresh && cert->filed != 0 ? cert->filed : HAS_SOMETHING;
 		certs_settle(certs, cert);
 	}
@@ -352,6 +376,20 @@ bool certs_has_default(const struct certs *certs)
 	return certs->is_default_filed;
 }
 
+char *certs_options(const struct certs *certs, const struct cert *cert)
+{
+	return cert->asks ? xasprintf(" [verify optional ca-file %s no-ca-names]", certs->authority)
+			  : xstrdup("");
+}
+
+static int add_line(const struct certs *certs, const struct cert *cert, struct buf *out)
+{
+	char *options = certs_options(certs, cert);
+	int err = buf_printf(out, "%s/%s%s%s\n", certs->dir, cert->file.text, options, cert->hosts);
+	free(options);
+	return err;
+}
+
 static int render_list(const struct certs *certs, struct buf *out)
 {
 	int err = 0;
@@ -359,11 +397,10 @@ static int render_list(const struct certs *certs, struct buf *out)
 		certs_find((struct certs *)(uintptr_t)certs, str_from(default_file));
 	struct cert *cert;
 	if (first != NULL && may_be_listed(certs, first))
-		err = buf_printf(out, "%s/%s%s\n", certs->dir, first->file.text, first->hosts);
+		err = add_line(certs, first, out);
 	RB_FOREACH (cert, cert_tree, (struct cert_tree *)(uintptr_t)&certs->tree) {
 		if (err == 0 && cert != first && may_be_listed(certs, cert))
-			err = buf_printf(
-				out, "%s/%s%s\n", certs->dir, cert->file.text, cert->hosts);
+			err = add_line(certs, cert, out);
 	}
 	return err != 0 ? err : checksum_append(out, 0);
 }
@@ -436,6 +473,7 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 		.state = state, .notices = notices, .dir = xstrdup(dir), .is_list_changed = true};
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
+	certs_asking_init(certs);
 	struct buf list;
 	char *path = certs_path(certs, CERTS_LIST);
 	buf_init(&list, CERTS_LIST_LEN_MAX);
@@ -446,6 +484,11 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 	free(path);
 }
 
+void certs_set_authority(struct certs *certs, const char *path)
+{
+	certs->authority = xstrdup(path);
+}
+
 void certs_init_offline(
 	struct certs *certs, struct state *state, struct notices *notices, const char *dir)
 {
@@ -453,6 +496,7 @@ void certs_init_offline(
 		.state = state, .notices = notices, .dir = xstrdup(dir), .is_offline = true};
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
+	certs_asking_init(certs);
 }
 
 void certs_show(struct certs *certs,
@@ -486,6 +530,8 @@ void certs_fini(struct certs *certs)
 	}
 	while ((cert = RB_ROOT(&certs->tree)) != NULL)
 		free_cert(certs, cert);
+	certs_asking_fini(certs);
 	free(certs->dir);
+	free(certs->authority);
 	free((char *)(uintptr_t)certs->default_id.p);
 }

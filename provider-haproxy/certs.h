@@ -10,6 +10,7 @@
 
 #include "common/tree.h"
 #include "provider-common/state.h"
+#include "provider-haproxy/certs_asking.h"
 #include "provider-proxy/notices.h"
 #include "provider-proxy/pem.h"
 
@@ -31,7 +32,9 @@ struct cert {
 	uint64_t filed;
 	uint64_t has; /* 1: something */
 	uint64_t refused;
-	bool is_listed; /* HAProxy shows it */
+	bool is_listed;  /* HAProxy shows it */
+	bool asks;       /* clients are asked for a certificate of theirs, too */
+	bool is_awaited; /* listed for the next reload */
 	bool is_dirty;
 };
 
@@ -42,16 +45,22 @@ struct certs {
 	struct state *state;
 	struct notices *notices;
 	char *dir;
+	char *authority; /* a file with an authority that has signed nothing; see lua_off.h */
 	struct cert_tree tree;
 	struct cert_list dirty;
 	bool is_offline; /* the folder is not looked at */
 	bool is_list_changed;
-	bool is_running;       /* HAProxy runs: only what it has accepted gets into the list */
-	bool is_default_filed; /* the list on disk has default.pem */
-	struct str default_id; /* of the object that default.pem is made of */
+	bool is_running;           /* HAProxy runs: only what it has accepted gets into the list */
+	bool is_default_filed;     /* the list on disk has default.pem */
+	struct str default_id;     /* of the object that default.pem is made of */
+	struct asking_tree asking; /* see certs_asking.h; so are the next two */
+	struct cover_tree covers;
+	struct asking_list stale;
 };
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir);
+/* Begins with what is asked for, which is there before the certificates. Copies the path. */
+void certs_set_authority(struct certs *certs, const char *path);
 /* For rendering only: no file is read, and none may be written. */
 void certs_init_offline(
 	struct certs *certs, struct state *state, struct notices *notices, const char *dir);
@@ -66,6 +75,17 @@ void certs_on_change(struct certs *certs, struct object *object, bool is_removed
 void certs_set_default(struct certs *certs, struct str id);
 /* The list on disk has one. */
 bool certs_has_default(const struct certs *certs);
+
+/* A file of the object with these hosts is wanted; takes `hosts`. `digest`: of its content. */
+void certs_want(struct certs *certs, const char *file_name, const struct certificate *value,
+	uint64_t digest, char *hosts, bool asks);
+void certs_unwant(struct certs *certs, const char *file_name);
+/* 0: it is not PEM. */
+uint64_t certs_digest(const struct certificate *value);
+bool certs_decode(
+	const struct certs *certs, struct str id, struct arena *arena, struct certificate *ret);
+/* Options between the file and the names of its line. To be freed. */
+char *certs_options(const struct certs *certs, const struct cert *cert);
 
 struct cert *certs_first_dirty(struct certs *certs);
 /* The PEM text that is wanted; -EBADMSG when it is not PEM. Wipe it. */

@@ -13,6 +13,7 @@
 #include "provider-haproxy/idle.h"
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump.h"
@@ -135,7 +136,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct engine *engine = ctx;
 	bool is_due = commit->is_snapshot;
-	if (engine->wants_services && !engine->names_services) {
+	if (engine->needs.services && !engine->names_services) {
 		engine->names_services = true;
 		pools_name_services(engine);
 	}
@@ -184,6 +185,9 @@ static void make_files(struct engine *engine)
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
+	char *authority = engine_path(engine, LUA_OFF_FILE);
+	certs_set_authority(&engine->certs, authority);
+	free(authority);
 	dir = engine_path(engine, "trust");
 	trust_files_init(&engine->trust, dir);
 	free(dir);
@@ -214,7 +218,8 @@ struct engine *engine_new(
 	engine->loop = daemon_loop(daemon);
 	engine->config = config;
 	engine->writer = policies_writer;
-	engine->writer.ctx = &engine->wants_services;
+	engine->needs.certs = &engine->certs;
+	engine->writer.ctx = &engine->needs;
 	engine->names_services = config->local.access_log != ACCESS_LOG_OFF;
 	struct local_config local_config = {
 		.daemon = daemon,

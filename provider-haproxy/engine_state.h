@@ -12,6 +12,7 @@
 #include "provider-haproxy/cli.h"
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/main_file.h"
+#include "provider-haproxy/policies.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
 #include "provider-haproxy/users.h"
@@ -30,8 +31,8 @@ struct engine {
 	struct arena arena; /* of one step */
 
 	/* What is wanted. */
-	struct route_writer writer;
-	bool wants_services; /* a policy asks for names of Services */
+	struct route_writer writer; /* policies_writer, and its context */
+	struct policies_needs needs;
 	bool names_services; /* rows have them */
 	struct slots slots;
 	struct certs certs;

@@ -11,6 +11,7 @@
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/certs.h"
+#include "provider-haproxy/clients.h"
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/lua_off.h"
 #include "provider-haproxy/policies.h"
@@ -30,7 +31,7 @@ struct renderer {
 	struct trust_files trust;
 	struct users_rows users;
 	struct ports ports;
-	bool wants_services; /* a policy asks for names of Services */
+	struct policies_needs needs;
 };
 
 static void renderer_init(struct renderer *renderer)
@@ -40,6 +41,9 @@ static void renderer_init(struct renderer *renderer)
 	slots_init(&renderer->slots);
 	certs_init_offline(&renderer->certs, common->job->state, common->notices, dir);
 	free(dir);
+	char *authority = xasprintf("%s/" LUA_OFF_FILE, common->options->state_dir);
+	certs_set_authority(&renderer->certs, authority);
+	free(authority);
 	dir = xasprintf("%s/trust", common->options->state_dir);
 	trust_files_init(&renderer->trust, dir);
 	free(dir);
@@ -53,6 +57,15 @@ static void renderer_fini(struct renderer *renderer)
 	certs_fini(&renderer->certs);
 	trust_files_fini(&renderer->trust);
 	slots_fini(&renderer->slots);
+}
+
+static void ask_clients(struct renderer *renderer)
+{
+	struct row *row = rows_first(renderer->common.rows, ROW_RULE);
+	for (; row != NULL; row = rows_next(row)) {
+		if (clients_key_of(row_key(row)).p != NULL)
+			certs_ask(&renderer->certs, clients_key_of(row_key(row)), true);
+	}
 }
 
 static void take_commit(struct renderer *renderer)
@@ -70,9 +83,10 @@ static void take_commit(struct renderer *renderer)
 			.system_ca = renderer->config->trusted_certificates},
 		.cookie_key = renderer->config->cookie_key,
 		.names_services = renderer->config->local.access_log != ACCESS_LOG_OFF ||
-				  renderer->wants_services,
+				  renderer->needs.services,
 		.slots_min = (size_t)renderer->config->slots,
 	};
+	ask_clients(renderer);
 	for (size_t i = 0; i < commit->change_count; i++) {
 		struct object *object = commit->changes[i].object;
 		struct slot *left = NULL;
@@ -155,7 +169,7 @@ static char *render(const struct filter_job *job, const void *ctx)
 	const struct config *config = ctx;
 	struct renderer renderer = {.config = config};
 	struct route_writer writer = policies_writer;
-	writer.ctx = &renderer.wants_services;
+	writer.ctx = &renderer.needs;
 	char *problem =
 		rendering_init(&renderer.common, job, &config->local, ROUTES_DIRECT, &writer);
 	if (problem != NULL)

@@ -27,8 +27,23 @@
 	"\tend})\n"                                                              \
 	"end\n"
 
+/* HAProxy asks clients for certificates only where it has an authority to compare them with. Nobody has the key of this one. */
+#define AUTHORITY                                                            \
+	"--[[\n"                                                             \
+	"-----BEGIN CERTIFICATE-----\n"                                      \
+	"MIIBeTCCAR+gAwIBAgIUUka6u3vDrrtnMYyjBWx7asbmNPkwCgYIKoZIzj0EAwIw\n" \
+	"ETEPMA0GA1UEAwwGbm9ib2R5MCAXDTI2MTEyODE1NTYzNVoYDzk5NjYxMTAzMTU1\n" \
+	"NjM1WjARMQ8wDQYDVQQDDAZub2JvZHkwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC\n" \
+	"AASpGiePwNhXb044cZz/hA0UsI7c576Bv5c4rcw0/K64eoamNdi339PVSCJoppMD\n" \
+	"xPazuBuzDTeHErFkOwqz+sSBo1MwUTAdBgNVHQ4EFgQUo5ZiHjW3AQsOi1V2fd2j\n" \
+	"M/jq9FQwHwYDVR0jBBgwFoAUo5ZiHjW3AQsOi1V2fd2jM/jq9FQwDwYDVR0TAQH/\n" \
+	"BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAvzxUGRjrpRB4od4GZ/Oo1P1KfsGI\n" \
+	"mjmdsxpvSTf0Lw4CIFy+uxWs63KJ1Y+EFlBzRiNYZSBvwmbuaz5cTT59m1u7\n"     \
+	"-----END CERTIFICATE-----\n"                                        \
+	"]]\n"
+
 static const char script[] =
-	"-- Written by Sluice; changes are lost.\n" OBJECTS_OFF POLICIES_LUA "-- ";
+	"-- Written by Sluice; changes are lost.\n" OBJECTS_OFF POLICIES_LUA AUTHORITY "-- ";
 
 struct str lua_off_script(void)
 {

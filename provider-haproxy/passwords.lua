@@ -1,34 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Behind policies.lua: step 11 of section 5.3 of PROTOCOL.md, names and passwords. A hash takes up to seconds, for which HAProxy would serve nobody: sluice-proxy is
--- asked, whose threads do it (provider-supervisor/password_socket.h). That a pair was good is remembered for a minute, under a digest with a key that only this
--- process has.
-local split, decode, header_of = sluice.split, sluice.decode, sluice.header_of
+-- Behind checks.lua: step 11 of section 5.3 of PROTOCOL.md, names and passwords. That a pair was good is remembered for a minute, under a keyed digest.
+local split, decode, header_of, check = sluice.split, sluice.decode, sluice.header_of, sluice.check
 
-local good_for_s = 60
-local good_max = 10000 -- of the younger ones; as many older ones are there besides
-local checks_max = 32 -- of a list of users at a time
-local waiting_max = 256 -- requests that wait for one of these
-local wait_s = 10 -- longer than any check takes: whoever began one that takes longer has gone over it
-local connect_s = 15 -- sluice-proxy may have died: another is started
 local name_len_max = 256
 local password_len_max = 4096
 
-local random = io.open("/dev/urandom", "rb")
-local secret = random and random:read(32)
-if random then
-	random:close()
-end
-
-local function now()
-	local clock = core.now()
-	return clock.sec + clock.usec / 1000000
-end
-
-local function hex(text)
-	return (text:gsub(".", function(byte)
-		return string.format("%02X", byte:byte())
-	end))
-end
+local good = check.new_memory(10000, 60)
 
 -- Name and password of the Authorization header; nil when it has none.
 local function read(txn)
@@ -48,106 +25,9 @@ end
 local function read_password(txn)
 	local name = read(txn)
 	if name and #name <= name_len_max then
-		txn:set_var("txn.user", hex(name))
+		txn:set_var("txn.user", check.hex(name))
 	end
 end
-
--- ---- good ones ----
-
-local good, older, good_count = {}, {}, 0
-
-local function digest_of(txn, name, password, hash)
-	if not secret then
-		return nil
-	end
-	return txn.c:sha2(secret .. #name .. ":" .. name .. #password .. ":" .. password .. hash, 256)
-end
-
-local function was_good(digest)
-	local ends = digest and (good[digest] or older[digest])
-	return ends and ends > now()
-end
-
-local function remember(digest)
-	good[digest] = now() + good_for_s
-	good_count = good_count + 1
-	if good_count >= good_max then
-		good, older, good_count = {}, good, 0
-	end
-end
-
--- ---- checks ----
-
-local running = {} -- by list of users: its checks, by the digest of the pair
-
--- Of the list, and how many there are, and who waits for them; those whose request ended before they did are forgotten.
-local function running_of(list)
-	local checks, count, waiting, at = running[list] or {}, 0, 0, now()
-	for digest, each in pairs(checks) do
-		if each.ends < at then
-			checks[digest] = nil
-		else
-			count, waiting = count + 1, waiting + each.waiting
-		end
-	end
-	running[list] = checks
-	return checks, count, waiting
-end
-
--- "yes" or "no"; nil: nobody can tell.
-local function ask(question)
-	local ends = now() + connect_s
-	while true do
-		local socket = core.tcp()
-		socket:settimeout(wait_s)
-		if socket:connect(sluice.passwords) then
-			local answer = socket:send(question) and socket:receive("*l")
-			socket:close()
-			return answer
-		end
-		socket:close()
-		if now() > ends then
-			return nil
-		end
-		core.msleep(50)
-	end
-end
-
--- What became of a check that another request has begun.
-local function wait_for(check)
-	local pause = 2
-	check.waiting = check.waiting + 1
-	while not check.is_done and now() < check.ends do
-		core.msleep(pause)
-		pause = math.min(2 * pause, 50)
-	end
-	check.waiting = check.waiting - 1
-	return check.outcome
-end
-
--- Several that ask for the same pair at a time wait for one check.
-local function check(list, digest, password, hash)
-	local checks, count, waiting = running_of(list)
-	local other = digest and checks[digest]
-	if other and waiting < waiting_max then
-		return wait_for(other)
-	elseif other or count >= checks_max then
-		return nil
-	end
-	local mine = {waiting = 0, ends = now() + wait_s + connect_s}
-	checks[digest or mine] = mine
-	local is_good, answer = pcall(ask, list .. " " .. hex(hash) .. " " .. hex(password) .. "\n")
-	mine.outcome, mine.is_done = is_good and answer or nil, true
-	if checks[digest or mine] == mine then
-		checks[digest or mine] = nil
-	end
-	if running[list] == checks and not next(checks) then
-		running[list] = nil
-	end
-	return mine.outcome
-end
-
--- ---- what becomes of it ----
 
 local function outcome_of(txn)
 	local name, password = read(txn)
@@ -156,13 +36,14 @@ local function outcome_of(txn)
 		return "no"
 	end
 	local hash = decode(row)
-	local digest = digest_of(txn, name, password, hash)
-	if was_good(digest) then
+	local digest = check.digest_of(txn, "password", name, password, hash)
+	if good.get(digest) then
 		return "yes"
 	end
-	local outcome = check(txn:get_var("txn.u"), digest, password, hash)
-	if outcome == "yes" and digest then
-		remember(digest)
+	local list = txn:get_var("txn.u")
+	local outcome = check.ask(list, digest, "password " .. list .. " " .. check.hex(hash) .. " " .. check.hex(password))
+	if outcome == "yes" then
+		good.set(digest, true)
 	end
 	return outcome
 end

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/policies.h"
 
+#include "provider-haproxy/certs.h"
+#include "provider-haproxy/clients.h"
 #include "provider-haproxy/policies_text.h"
 #include "provider-haproxy/policy_lists.h"
 #include "provider-haproxy/policy_others.h"
@@ -230,7 +232,7 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 	struct row_draft *draft, struct str *ret_problem)
 {
 	struct arena *arena = draft->arena;
-	bool *wants_services = ctx;
+	struct policies_needs *needs = ctx;
 	const struct cors *cors =
 		policy->cors != NULL && has_room(policy->cors) ? policy->cors : NULL;
 	struct policy_lists lists = policy_lists_of(arena, name, policy, cors);
@@ -244,8 +246,8 @@ static bool write_policy(void *ctx, const struct name *name, const struct policy
 		*ret_problem = arena_printf(arena, "HAProxy cannot do %s", missing);
 	if (cors != policy->cors)
 		*ret_problem = STR("the values of CORS are too long for HAProxy, and are left out");
-	if (wants_services != NULL && policy_others_name_service(policy))
-		*wants_services = true;
+	if (needs != NULL && policy_others_name_service(policy))
+		needs->services = true;
 	policy_lists_add(&lists, draft);
 	row_draft_add(draft, ROW_RULE, name_str(name), text);
 	return true;
@@ -308,7 +310,9 @@ static struct str rule_text(struct row_draft *draft, const struct route *route, 
 	const struct route_rule *item = &route->rules[index];
 	const struct path_rule *rule = item->rule;
 	bool has_rest = rule->match == PATH_PREFIX && str_is_empty(rule->regex);
-	const char *policy = item->policy.text[0] != 0 ? item->policy.text : "none";
+	const char *name = item->policy.text[0] != 0 ? item->policy.text : "none";
+	struct str policy = arena_printf(
+		arena, "%s%s%.*s", name, item->client.len != 0 ? "@" : "", STR_FMT(item->client));
 	struct str skip = has_rest ? arena_printf(arena, "%zu", item->path.len) : STR("");
 	struct str text = STR_NONE;
 	char letter = 'p';
@@ -330,9 +334,10 @@ static struct str rule_text(struct row_draft *draft, const struct route *route, 
 	/* Absent when nobody asks for it. */
 	const char *bar = item->owner.p != NULL ? "|" : "";
 	if (text.p == NULL)
-		return arena_printf(arena, "%s|x%s%.*s", policy, bar, STR_FMT(item->owner));
-	return arena_printf(arena, "%s|%c|%.*s|%.*s%s%.*s", policy, letter, STR_FMT(skip),
-		STR_FMT(text), bar, STR_FMT(item->owner));
+		return arena_printf(
+			arena, "%.*s|x%s%.*s", STR_FMT(policy), bar, STR_FMT(item->owner));
+	return arena_printf(arena, "%.*s|%c|%.*s|%.*s%s%.*s", STR_FMT(policy), letter,
+		STR_FMT(skip), STR_FMT(text), bar, STR_FMT(item->owner));
 }
 
 /* Whether it may not match, although its path was found. */
@@ -431,7 +436,19 @@ bool policies_any_pool(struct str value, bool (*holds)(void *ctx, struct str poo
 	return false;
 }
 
+/* Before the rows are there: nobody who needs a certificate is to come without having been asked for it. */
+static const char *write_client(
+	void *ctx, struct str key, const struct client_tls *client, struct row_draft *draft)
+{
+	const struct policies_needs *needs = ctx;
+	const char *problem = clients_write(key, client, draft);
+	if (problem == NULL && needs != NULL && needs->certs != NULL)
+		certs_ask(needs->certs, key, true);
+	return problem;
+}
+
 const struct route_writer policies_writer = {
 	.write_route = write_route,
 	.write_policy = write_policy,
+	.write_client = write_client,
 };

@@ -14,9 +14,10 @@
  *   auth:<lists>                   who is asked: pool|method|host|target|changes|copied|sign-in|always|cache key|cache times
  *   lists:<lists>                  1, when all of the others are there
  *   user:<users>:<name>/, users:<users>  users.h
+ *   client:<load balancer>:<host>/, authorities:... clients.h
  *   draw:<route>:<number>:<digits> a pool, for the numbers below SUM that begin so, as 16 hexadecimal digits
  *
- * A route leads to one of these; POLICY is a name, or "none"; SKIP is how much of the path its prefix is, or nothing:
+ * A route leads to one of these; POLICY is a name, or "none", and where the host wants certificates of clients an @ and <load balancer>:<host>; SKIP is how much of the path its prefix is, or nothing:
  *
  *   POLICY|p|SKIP|POOL
  *   POLICY|w|SKIP|SUM|NUMBER                      one of several by weight
@@ -38,7 +39,14 @@
 
 #include "provider-proxy/route_writer.h"
 
-/* Its `ctx` may be a bool, which becomes true when something is made of a Service's name: then there have to be rows that say it (assign.h). */
+struct certs;
+
+/* Its context; NULL: nobody has to know. */
+struct policies_needs {
+	struct certs *certs; /* which ask clients for certificates of theirs; NULL: somebody else looks for those */
+	bool services;       /* set when something is made of a Service's name: then there have to be rows that say it (assign.h) */
+};
+
 extern const struct route_writer policies_writer;
 
 /* Rows of routes and lists, of which a request may have heard just now: they are found by what other rows say. */

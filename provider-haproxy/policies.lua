@@ -506,6 +506,6 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, header_of = header_of, change_request = change_request,
-	questions = os.getenv("SLUICE_QUESTIONS"), passwords = os.getenv("SLUICE_PASSWORDS"),
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, header_of = header_of, change_request = change_request,
+	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }

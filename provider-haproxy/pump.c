@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/binds.h"
+#include "provider-haproxy/clients.h"
 #include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
@@ -336,6 +337,9 @@ static bool pump_rows(struct engine *engine, enum row_table table, enum which wh
 		}
 		if (disk_put_row(engine->disk, row) != 0)
 			return false;
+		/* Nobody wants certificates for it any more. */
+		if (is_leaving && clients_key_of(row_key(row)).p != NULL)
+			certs_ask(&engine->certs, clients_key_of(row_key(row)), false);
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));
 	}

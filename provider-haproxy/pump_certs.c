@@ -101,7 +101,9 @@ static void send_content(
 static void send_listing(struct engine *engine, const struct cert *cert, const char *path)
 {
 	char line[512];
-	char *payload = xasprintf("%s%s\n", path, cert->hosts);
+	char *options = certs_options(&engine->certs, cert);
+	char *payload = xasprintf("%s%s%s\n", path, options, cert->hosts);
+	free(options);
 	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
 	cli_send(connection_cli(engine->connection), str_from(line), str_from(payload), WHAT_ADDED,
 		on_reply, engine);
@@ -117,6 +119,7 @@ static void load_by_reload(struct engine *engine, struct cert *cert)
 	}
 	cert->has = cert->wanted;
 	cert->is_listed = true;
+	cert->is_awaited = true;
 	engine->is_reload_forced = true;
 	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
@@ -129,7 +132,9 @@ static void send_cert(struct engine *engine, struct cert *cert)
 	buf_init(&content, PEM_LEN_MAX);
 	if (certs_content(&engine->certs, cert, &content) != 0) {
 		certs_refuse(&engine->certs, cert, "it is not PEM");
-	} else if (buf_len(&content) + strlen(path) + 64 > CLI_LINE_LEN_MAX) {
+	} else if (buf_len(&content) + strlen(path) + 64 > CLI_LINE_LEN_MAX ||
+		   (cert->asks && !cert->is_listed)) {
+		/* With a reload all sessions end in which clients have not been asked for a certificate. */
 		load_by_reload(engine, cert);
 	} else {
 		bool is_sent = cert->has != cert->wanted;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/pump_wait.h"
 
+#include "provider-haproxy/clients.h"
 #include "provider-haproxy/connection.h"
 #include "provider-haproxy/policies.h"
 #include "provider-proxy/names.h"
@@ -28,7 +29,16 @@ static bool is_missing_lists(struct engine *engine, const struct row *row)
 {
 	struct str lists = policies_lists_of(&engine->arena, row_key(row), row_wanted(row));
 	struct str users = policies_users_of(&engine->arena, row_key(row), row_wanted(row));
-	return (lists.p != NULL && is_missing(engine, ROW_RULE, lists)) ||
+	struct str authorities =
+		clients_authorities_of(&engine->arena, row_key(row), row_wanted(row));
+	struct str client = clients_key_of(row_key(row));
+	struct str other = name_is_one(NAME_ROUTE, row_key(row))
+				   ? clients_row_of(&engine->arena, row_wanted(row))
+				   : STR_NONE;
+	return (client.p != NULL && certs_is_ask_pending(&engine->certs, client)) ||
+	       (other.p != NULL && is_missing(engine, ROW_RULE, other)) ||
+	       (lists.p != NULL && is_missing(engine, ROW_RULE, lists)) ||
+	       (authorities.p != NULL && is_missing(engine, ROW_RULE, authorities)) ||
 	       (users.p != NULL && is_missing(engine, ROW_RULE, users));
 }
 

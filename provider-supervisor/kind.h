@@ -33,8 +33,8 @@ struct kind {
 	const char *access_log_file;
 	const char *access_log_socket; /* NULL: it writes that file itself */
 	const char *
-		password_socket; /* where it asks whether passwords are good; NULL: it checks them itself */
-	int drain_signal; /* takes no more connections, finishes those that it has, and ends */
+		check_socket; /* where it asks for checks that take long; NULL: it makes them itself */
+	int drain_signal;     /* takes no more connections, finishes those that it has, and ends */
 	/* A worker whose master is gone ends by itself a moment later. Workers of the other kind go on serving until they are told to drain. */
 	bool ends_orphans;
 	bool fetches_listeners; /* fetches the listening sockets that it takes over; else it inherits them (transfer.h) */

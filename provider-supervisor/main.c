@@ -5,8 +5,8 @@
  * In: commands from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and
  * reports about it to everybody connected.
  *
- * Trusted with: the ports of the proxy, and starting programs. It opens no network socket and holds no credential. Of tenants' texts it reads passwords of
- * clients and their hashes, one pair at a time (password_socket.h).
+ * Trusted with: the ports of the proxy, and starting programs. It opens no network socket and holds no credential. Of tenants' texts it reads passwords
+ * and certificates of clients and what they have to fit, one at a time (checks.h).
  *
  * When a neighbour dies:
  *   provider    the proxy goes on serving; if it dies meanwhile it is restarted from the existing files.
@@ -27,7 +27,7 @@
 #include "provider-supervisor/log_events.h"
 #include "provider-supervisor/master.h"
 #include "provider-supervisor/output.h"
-#include "provider-supervisor/password_socket.h"
+#include "provider-supervisor/check_socket.h"
 #include "provider-supervisor/predecessor.h"
 #include "provider-supervisor/take_over.h"
 #include "provider-supervisor/workers.h"
@@ -49,7 +49,7 @@ static struct supervisor {
 	struct output *output;
 	struct access_log *access_log;
 	struct access_socket *access_socket;
-	struct password_socket *passwords;
+	struct check_socket *checks;
 	struct take_over *take_over;
 	struct command *check;
 	struct client *asker; /* who asked for the check; NULL: gone */
@@ -361,17 +361,17 @@ static void start_access_log(void)
 	free(file);
 }
 
-/* Likewise, but for those who have to say one. */
-static void start_passwords(void)
+/* Likewise, but for those who need a password or a certificate. */
+static void start_checks(void)
 {
-	const char *name = supervisor.kind->password_socket;
+	const char *name = supervisor.kind->check_socket;
 	int err = 0;
 	if (name == NULL)
 		return;
 	char *path = xasprintf("%s/%s", supervisor.folders.proxy_dir, name);
-	supervisor.passwords = password_socket_new(daemon_loop(supervisor.daemon), path, &err);
+	supervisor.checks = check_socket_new(daemon_loop(supervisor.daemon), path, &err);
 	if (err != 0)
-		log_event(&EV_PASSWORDS_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
+		log_event(&EV_CHECKS_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
 	free(path);
 }
 
@@ -390,7 +390,7 @@ static void start_master(void)
 	supervisor.output = output_new(loop, log_file, config.show_output, on_words, NULL);
 	free(log_file);
 	start_access_log();
-	start_passwords();
+	start_checks();
 	supervisor.master = master_new(&master_config);
 	ev_timer_init(&supervisor.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &supervisor.look);
@@ -441,7 +441,7 @@ static void stop(void)
 	master_free(supervisor.master);
 	output_free(supervisor.output);
 	access_socket_free(supervisor.access_socket);
-	password_socket_free(supervisor.passwords);
+	check_socket_free(supervisor.checks);
 	access_log_free(supervisor.access_log);
 	take_over_free(supervisor.take_over);
 }

@@ -181,6 +181,11 @@ static bool is_rule(struct str key, struct str value)
 			return take_name(&rest, NAME_LISTS) && take(&rest, STR(":")) &&
 			       str_eq_c(value, "1");
 	}
+	if (take(&key, STR("authorities:")))
+		return take_name(&key, NAME_AUTHORITY) && value.len < 13 * 1024;
+	if (take(&key, STR("client:")))
+		return take_name(&key, NAME_LOAD_BALANCER) && take(&key, STR(":")) &&
+		       str_ends_with(key, STR("/"));
 	if (take(&key, STR("users:")))
 		return name_is_one(NAME_USERS, key) && str_eq_c(value, "1");
 	if (take(&key, STR("user:")))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-supervisor/password_threads.h"
+#include "provider-supervisor/check_threads.h"
 
 #include "common/xalloc.h"
-#include "provider-supervisor/password.h"
 
 #include <bsd/sys/queue.h>
 #include <pthread.h>
@@ -13,21 +12,20 @@
 
 enum { NICENESS = 10 };
 
-struct password_job {
-	TAILQ_ENTRY(password_job) next;
+struct check_job {
+	TAILQ_ENTRY(check_job) next;
 	struct shared *shared;
-	password_answer *on_answer; /* of the loop alone, as is the next; NULL: nobody waits */
+	check_answer *on_answer; /* of the loop alone, as is the next; NULL: nobody waits */
 	void *ctx;
 	char *list;
-	char *hash;
-	size_t hash_len;
-	char *password;
-	size_t password_len;
+	char *question; /* may be a secret */
+	size_t question_len;
+	char *answer; /* NULL: there is none yet */
+	size_t answer_len;
 	bool is_running;
-	bool fits;
 };
 
-TAILQ_HEAD(job_list, password_job);
+TAILQ_HEAD(job_list, check_job);
 
 /* What threads and loop share, until the last of them is gone. */
 struct shared {
@@ -39,33 +37,29 @@ struct shared {
 	size_t count; /* of all jobs */
 	unsigned thread_count;
 	bool is_ending;
+	check_work *work;
 	struct ev_loop *loop;
 	ev_async answered;
 };
 
-struct password_threads {
+struct check_threads {
 	struct shared *shared;
 };
 
 /* ---- jobs ---- */
 
-static void wipe(char *text, size_t len)
+static void free_job(struct check_job *job)
 {
-	explicit_bzero(text, len);
-	free(text);
-}
-
-static void free_job(struct password_job *job)
-{
-	wipe(job->hash, job->hash_len);
-	wipe(job->password, job->password_len);
+	explicit_bzero(job->question, job->question_len);
+	free(job->question);
+	free(job->answer);
 	free(job->list);
 	free(job);
 }
 
 static void free_jobs(struct job_list *list)
 {
-	struct password_job *job;
+	struct check_job *job;
 	while ((job = TAILQ_FIRST(list)) != NULL) {
 		TAILQ_REMOVE(list, job, next);
 		free_job(job);
@@ -74,7 +68,7 @@ static void free_jobs(struct job_list *list)
 
 static size_t count_running(const struct shared *shared, const char *list)
 {
-	const struct password_job *job;
+	const struct check_job *job;
 	size_t count = 0;
 	TAILQ_FOREACH (job, &shared->running, next)
 		count += strcmp(job->list, list) == 0;
@@ -82,10 +76,10 @@ static size_t count_running(const struct shared *shared, const char *list)
 }
 
 /* The oldest of a list of which fewest are being checked. NULL: none waits. */
-static struct password_job *take_next(struct shared *shared)
+static struct check_job *take_next(struct shared *shared)
 {
-	struct password_job *job;
-	struct password_job *best = NULL;
+	struct check_job *job;
+	struct check_job *best = NULL;
 	size_t best_count = 0;
 	TAILQ_FOREACH (job, &shared->waiting, next) {
 		size_t count = count_running(shared, job->list);
@@ -122,27 +116,27 @@ static void leave(struct shared *shared)
 static void *run(void *ctx)
 {
 	struct shared *shared = ctx;
-	struct crypt_data *scratch = xcalloc(1, sizeof(*scratch));
+	char *answer = xmalloc(CHECK_ANSWER_LEN_MAX);
 	/* Of this thread alone. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
 	pthread_mutex_lock(&shared->mutex);
 	while (!shared->is_ending) {
-		struct password_job *job = take_next(shared);
+		struct check_job *job = take_next(shared);
 		if (job == NULL) {
 			pthread_cond_wait(&shared->has_waiting, &shared->mutex);
 			continue;
 		}
 		pthread_mutex_unlock(&shared->mutex);
-		bool fits = password_fits((struct str){job->password, job->password_len},
-			(struct str){job->hash, job->hash_len}, scratch);
+		size_t len = shared->work((struct str){job->question, job->question_len}, answer);
 		pthread_mutex_lock(&shared->mutex);
-		job->fits = fits;
+		job->answer = xmemdup(answer, len);
+		job->answer_len = len;
 		TAILQ_REMOVE(&shared->running, job, next);
 		TAILQ_INSERT_TAIL(&shared->done, job, next);
 		if (!shared->is_ending)
 			ev_async_send(shared->loop, &shared->answered);
 	}
-	free(scratch);
+	free(answer);
 	leave(shared);
 	return NULL;
 }
@@ -171,7 +165,7 @@ static void on_answered(struct ev_loop *loop, ev_async *watcher, int events)
 	struct shared *shared = watcher->data;
 	for (;;) {
 		pthread_mutex_lock(&shared->mutex);
-		struct password_job *job = TAILQ_FIRST(&shared->done);
+		struct check_job *job = TAILQ_FIRST(&shared->done);
 		if (job != NULL) {
 			TAILQ_REMOVE(&shared->done, job, next);
 			shared->count--;
@@ -180,29 +174,27 @@ static void on_answered(struct ev_loop *loop, ev_async *watcher, int events)
 		if (job == NULL)
 			return;
 		if (job->on_answer != NULL)
-			job->on_answer(job->ctx, job->fits);
+			job->on_answer(job->ctx, (struct str){job->answer, job->answer_len});
 		free_job(job);
 	}
 }
 
-struct password_job *password_threads_ask(struct password_threads *threads,
-	const struct password_question *question, password_answer *on_answer, void *ctx)
+struct check_job *check_threads_ask(struct check_threads *threads, struct str list,
+	struct str question, check_answer *on_answer, void *ctx)
 {
 	struct shared *shared = threads->shared;
-	struct password_job *job = NULL;
+	struct check_job *job = NULL;
 	pthread_mutex_lock(&shared->mutex);
-	while (shared->thread_count < PASSWORD_THREADS && start_thread(shared))
+	while (shared->thread_count < CHECK_THREADS && start_thread(shared))
 		continue;
-	if (shared->thread_count != 0 && shared->count < PASSWORD_WAITING_MAX) {
+	if (shared->thread_count != 0 && shared->count < CHECKS_WAITING_MAX) {
 		job = xcalloc(1, sizeof(*job));
 		job->shared = shared;
 		job->on_answer = on_answer;
 		job->ctx = ctx;
-		job->list = str_dup(question->list);
-		job->hash = str_dup(question->hash);
-		job->hash_len = question->hash.len;
-		job->password = str_dup(question->password);
-		job->password_len = question->password.len;
+		job->list = str_dup(list);
+		job->question = str_dup(question);
+		job->question_len = question.len;
 		TAILQ_INSERT_TAIL(&shared->waiting, job, next);
 		shared->count++;
 		pthread_cond_signal(&shared->has_waiting);
@@ -211,7 +203,7 @@ struct password_job *password_threads_ask(struct password_threads *threads,
 	return job;
 }
 
-void password_job_forget(struct password_job *job)
+void check_job_forget(struct check_job *job)
 {
 	struct shared *shared = job->shared;
 	pthread_mutex_lock(&shared->mutex);
@@ -226,9 +218,9 @@ void password_job_forget(struct password_job *job)
 		free_job(job);
 }
 
-struct password_threads *password_threads_new(struct ev_loop *loop)
+struct check_threads *check_threads_new(struct ev_loop *loop, check_work *work)
 {
-	struct password_threads *threads = xcalloc(1, sizeof(*threads));
+	struct check_threads *threads = xcalloc(1, sizeof(*threads));
 	struct shared *shared = xcalloc(1, sizeof(*shared));
 	threads->shared = shared;
 	pthread_mutex_init(&shared->mutex, NULL);
@@ -237,13 +229,14 @@ struct password_threads *password_threads_new(struct ev_loop *loop)
 	TAILQ_INIT(&shared->running);
 	TAILQ_INIT(&shared->done);
 	shared->loop = loop;
+	shared->work = work;
 	ev_async_init(&shared->answered, on_answered);
 	shared->answered.data = shared;
 	ev_async_start(loop, &shared->answered);
 	return threads;
 }
 
-void password_threads_free(struct password_threads *threads)
+void check_threads_free(struct check_threads *threads)
 {
 	if (threads == NULL)
 		return;

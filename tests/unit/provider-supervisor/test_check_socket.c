@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Questions about passwords, as HAProxy asks them, and as nobody should. */
-#include "provider-supervisor/password_socket.h"
+#include "provider-supervisor/check_socket.h"
 
 #include "common/unix_socket.h"
 #include "provider-supervisor/password.h"
-#include "provider-supervisor/password_threads.h"
+#include "provider-supervisor/check_threads.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #define SLOW     "$2b$10$abcdefghijklmnopqrstuu0000000000000000000000000000000"
 
 static struct ev_loop *loop;
-static struct password_socket *server;
+static struct check_socket *server;
 static char dir[64];
 static char path[96];
 
@@ -33,11 +33,11 @@ static int set_up(void **state)
 {
 	int err = 0;
 	(void)state;
-	strcpy(dir, "/dev/shm/sluice-passwords-XXXXXX");
+	strcpy(dir, "/dev/shm/sluice-checks-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/passwords.sock", dir);
+	snprintf(path, sizeof(path), "%s/checks.sock", dir);
 	loop = ev_loop_new(EVFLAG_AUTO);
-	server = password_socket_new(loop, path, &err);
+	server = check_socket_new(loop, path, &err);
 	assert_non_null(server);
 	return 0;
 }
@@ -45,7 +45,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	password_socket_free(server);
+	check_socket_free(server);
 	ev_loop_destroy(loop);
 	assert_int_not_equal(access(path, F_OK), 0);
 	return rmdir(dir);
@@ -103,7 +103,7 @@ static const char *hex(const char *text)
 static char *question(const char *list, const char *hash, const char *password)
 {
 	static char text[1024];
-	snprintf(text, sizeof(text), "%s %s %s\n", list, hex(hash), password);
+	snprintf(text, sizeof(text), "password %s %s %s\n", list, hex(hash), password);
 	return text;
 }
 
@@ -116,19 +116,27 @@ static void a_question_is_answered(void **state)
 	assert_string_equal(ask(question("u", SLOW, PASSWORD)), "no\n");
 }
 
-static void what_is_no_question_ends_the_connection(void **state)
+static void what_is_no_question_is_not_checked(void **state)
 {
-	static const char *const texts[] = {"\n", " \n", "u\n", "u 7\n", "u  70\n", "u 70 7\n",
-		"u 70 7g\n", "u 70 7G\n", "u xx 70\n", " 70 70\n", "u 70 70 70\n",
-		"u 70 70\nu 70 70\n",
-		"a-word-that-is-longer-than-any-name-of-a-list-of-users-is-to-be-ever 70 70\n"};
+	static const char *const ended[] = {"\n", " \n", "password\n", "password \n", "u 70 70\n",
+		"password  70 70\n", "password u 70 70\npassword u 70 70\n",
+		"password a-word-that-is-longer-than-any-name-of-a-list-of-users-is-to-be-ever 70 "
+		"70\n"};
+	static const char *const none[] = {"password u\n", "password u 7\n", "password u  70\n",
+		"password u 70 7\n", "password u 70 7g\n", "password u 70 7G\n",
+		"password u xx 70\n", "password u 70 70 70\n", "certificate u\n",
+		"certificate u 1\n", "certificate u 0 70 70 70 70\n",
+		"certificate u 17 70 70 70 70\n", "certificate u 1 70 70 70 70\n",
+		"certificate u 1 70  70 70\n", "certificate u 1 7 70 70 70\n"};
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_string_equal(ask(texts[i]), "");
-	char *longest = calloc(64 * 1024, 1);
-	memset(longest, '7', 64 * 1024 - 1);
+	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++)
+		assert_string_equal(ask(ended[i]), "");
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_string_equal(ask(none[i]), "none\n");
+	char *longest = calloc(256 * 1024, 1);
+	memset(longest, '7', 256 * 1024 - 1);
 	assert_string_equal(ask(longest), "");
-	memcpy(longest, "u 70 ", 5);
+	memcpy(longest, "password u 70 ", 14);
 	assert_string_equal(ask(longest), "");
 	free(longest);
 }
@@ -138,7 +146,7 @@ static void who_leaves_is_forgotten(void **state)
 	(void)state;
 	for (int i = 0; i < 40; i++) {
 		close(begin(question("gone", SLOW, PASSWORD)));
-		close(begin("u 70"));
+		close(begin("password u 70"));
 	}
 	assert_string_equal(ask(question("u", FAST, PASSWORD)), "yes\n");
 }
@@ -163,7 +171,7 @@ static void a_list_does_not_keep_others_waiting(void **state)
 
 static void more_than_can_wait_are_told(void **state)
 {
-	enum { COUNT = PASSWORD_WAITING_MAX + 20 };
+	enum { COUNT = CHECKS_WAITING_MAX + 20 };
 	int asked[COUNT];
 	int busy = 0;
 	char line[16];
@@ -194,7 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_question_is_answered, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_is_no_question_ends_the_connection, set_up, tear_down),
+			what_is_no_question_is_not_checked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_leaves_is_forgotten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_list_does_not_keep_others_waiting, set_up, tear_down),
