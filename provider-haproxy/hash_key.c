@@ -77,7 +77,7 @@ static void add_subset(struct buf *key, uint64_t subset)
 {
 	enum { SUBSET_MAX = 1000 };
 	if (subset > 1)
-		text_add(key, "#%%[rand(%u)]",
+		text_add(key, "#%%[rand,mod(%u)]",
 			(unsigned)(subset < SUBSET_MAX ? subset : SUBSET_MAX));
 }
 

@@ -157,7 +157,7 @@ static void hashes_are_made_of_pieces(void **state)
 	pool.hash_subset = 3;
 	text = class_of_pool(&pool, "key", &refused);
 	assert_null(refused);
-	assert_non_null(strstr(text.lines, "%[ssl_fc,iif(https,http)]#%[rand(3)]\"\n"));
+	assert_non_null(strstr(text.lines, "%[ssl_fc,iif(https,http)]#%[rand,mod(3)]\"\n"));
 	class_text_fini(&text);
 	/* A name that would end its bracket, and a value that a backend does not have. */
 	pieces[2].text = STR("x)],lua.x");
