@@ -107,10 +107,13 @@ local function add_cookies(txn)
 	end
 end
 
-local function change(txn)
-	if txn:get_var("txn.answered") and not txn:get_var("txn.made") then
+local function change_backend(txn)
+	if not txn:get_var("txn.made") then
 		change_names(txn.http, split(txn:get_var("txn.g") or "", "|"))
 	end
+end
+
+local function change(txn)
 	add_cookies(txn)
 	for _, text in ipairs(split(txn:get_var("txn.answer") or "", "&")) do
 		local action, name, value = text:match("^(%a)([^;]*);(.*)$")
@@ -154,6 +157,7 @@ local function refuse(applet)
 end
 
 if core.thread == 0 then
+	core.register_action("sluice_change_backend", {"http-res"}, change_backend)
 	core.register_fetches("sluice_change_answer", change_answer)
 else
 	core.register_service("sluice_answer", "http", answer)

@@ -24,7 +24,7 @@ struct assign {
 	struct class_paths paths;
 	const char *cookie_key;
 	bool names_services; /* rows `service:<slot>` say whose a slot is: for the access log, and for policies */
-	size_t slots_min;    /* how many pools there are slots for at first */
+	size_t slots_min; /* how many pools there are slots for at first */
 };
 
 /* The pool was added or changed: gives it a slot of its class, making slots when none is free, and sets the wanted servers. NULL: there are too

@@ -22,12 +22,8 @@ static void add_quoted(struct buf *out, struct str value)
 static void add_balance(struct buf *out, const struct pool *pool, const char **ret_refused)
 {
 	bool has_hash = pool->hash.count != 0 && pool->protocol != POOL_TCP;
-	if (has_hash && hash_key_add(out, pool->hash.items, pool->hash.count)) {
-		if (pool->hash_subset > 1)
-			*ret_refused = "each request has one endpoint by its hash, and not one of "
-				       "several";
+	if (has_hash && hash_key_add(out, pool->hash.items, pool->hash.count, pool->hash_subset))
 		return;
-	}
 	if (has_hash)
 		*ret_refused =
 			"what requests are told apart by cannot be had; endpoints take turns";

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Behind asking.lua: step 15 of section 5.3 of PROTOCOL.md, others get copies of requests. Tasks of their own send them, by the frontend `questions`, so that nothing that becomes of
--- them has to do with the answer. There is a bound of those under way; of a body only what fits a buffer with the head is at hand, and what is longer is not copied.
+-- Behind asking.lua: step 15 of section 5.3 of PROTOCOL.md, others get copies of requests. Tasks of their own send them, by the frontend `questions`, so that nothing
+-- that becomes of them has to do with the answer. There is a bound of those under way; of a body only what fits a buffer with the head is at hand, and what is longer
+-- is not copied.
 local split, decode, encode_text, value_of = sluice.split, sluice.decode, sluice.encode_text, sluice.value_of
 local ways = sluice.ways
 

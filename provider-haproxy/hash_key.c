@@ -72,7 +72,16 @@ static bool has_room(const struct piece *pieces, size_t count)
 	return len <= KEY_LEN_MAX;
 }
 
-bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count)
+/* Each of so many numbers behind the key has an endpoint of its own, or that of another: these few are the subset. */
+static void add_subset(struct buf *key, uint64_t subset)
+{
+	enum { SUBSET_MAX = 1000 };
+	if (subset > 1)
+		text_add(key, "#%%[rand,mod(%u)]",
+			(unsigned)(subset < SUBSET_MAX ? subset : SUBSET_MAX));
+}
+
+bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count, uint64_t subset)
 {
 	struct buf key;
 	bool is_good = count != 0 && has_room(pieces, count);
@@ -80,6 +89,7 @@ bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count)
 	for (size_t i = 0; i < count && is_good; i++)
 		is_good = add_piece(&key, &pieces[i]);
 	if (is_good) {
+		add_subset(&key, subset);
 		text_add(out, "\thttp-request set-var-fmt(txn.key) ");
 		/* What stands in it was checked when the pool was. */
 		must(quote_config(out, buf_str(&key)) == 0);

@@ -8,5 +8,5 @@
 #include "common/buf.h"
 #include "proto/model.h"
 
-/* Appends the lines of a backend for HTTP. False: a piece cannot be had there, or they are too long, and nothing was appended. */
-bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count);
+/* Appends the lines of a backend for HTTP. With a `subset` above 1 a key has so many endpoints, or fewer, by chance. False: a piece cannot be had there, or they are too long, and nothing was appended. */
+bool hash_key_add(struct buf *out, const struct piece *pieces, size_t count, uint64_t subset);

@@ -15,8 +15,8 @@ struct str policy_others_pages(struct arena *arena, const struct error_pages *pa
 			pages->statuses.items[i].status);
 	struct str pool = policies_pool_name(arena, pages->pool);
 	struct str target = policies_pieces(arena, pages->target.items, pages->target.count);
-	struct str changes = policies_changes(
-		arena, pages->request_headers.items, pages->request_headers.count);
+	struct str changes =
+		policies_changes(arena, pages->request_headers.items, pages->request_headers.count);
 	return arena_printf(arena, "%.*s|%.*s|%.*s|%.*s", STR_FMT(statuses), STR_FMT(pool),
 		STR_FMT(target), STR_FMT(changes));
 }
@@ -66,27 +66,24 @@ static bool others_name_service(const struct policy *policy)
 			name_service(mirror->target.items, mirror->target.count))
 			return true;
 	}
-	return (pages != NULL &&
-		       (name_service(pages->target.items, pages->target.count) ||
-			       changes_name_service(pages->request_headers.items,
-				       pages->request_headers.count))) ||
+	return (pages != NULL && (name_service(pages->target.items, pages->target.count) ||
+					 changes_name_service(pages->request_headers.items,
+						 pages->request_headers.count))) ||
 	       (auth != NULL &&
 		       (name_service(auth->target.items, auth->target.count) ||
 			       name_service(auth->host.items, auth->host.count) ||
 			       name_service(auth->sign_in.items, auth->sign_in.count) ||
 			       name_service(auth->cache_key.items, auth->cache_key.count) ||
-			       changes_name_service(auth->request_headers.items,
-				       auth->request_headers.count)));
+			       changes_name_service(
+				       auth->request_headers.items, auth->request_headers.count)));
 }
 
 bool policy_others_name_service(const struct policy *policy)
 {
 	return others_name_service(policy) ||
 	       name_service(policy->rewrite.items, policy->rewrite.count) ||
-	       changes_name_service(
-		       policy->request_headers.items, policy->request_headers.count) ||
+	       changes_name_service(policy->request_headers.items, policy->request_headers.count) ||
 	       changes_name_service(
 		       policy->response_headers.items, policy->response_headers.count) ||
-	       changes_name_service(
-		       policy->fallback_headers.items, policy->fallback_headers.count);
+	       changes_name_service(policy->fallback_headers.items, policy->fallback_headers.count);
 }

@@ -79,31 +79,22 @@ def attributes(cookie: str) -> dict[str, str]:
     ({"same_site": "strict"}, False, NEW_BROWSER, {"samesite": "Strict"}),
     ({"same_site": "lax"}, False, OLD_BROWSER, {"samesite": "Lax"}),
     ({"same_site": "none"}, False, OLD_BROWSER, {"samesite": "None"}),
-    ({"same_site": "none", "same_site_known": True}, False, OLD_BROWSER, None),
+    ({"same_site": "none", "same_site_known": True}, False, OLD_BROWSER, {}),
     ({"same_site": "none", "same_site_known": True}, False, NEW_BROWSER, {"samesite": "None"})])
-def test_a_cookie_says_what_it_should(proxy: LocalProxy, pods: list[Backend], settings: Object, tls: bool, agent: str, wanted: Object | None) -> None:
-    if wanted is None:
-        wanted = {} if proxy.name == "nginx" else {"samesite": "None"}  # HAProxy does not look at browsers
+def test_a_cookie_says_what_it_should(proxy: LocalProxy, pods: list[Backend], settings: Object, tls: bool, agent: str, wanted: Object) -> None:
     proxy.apply(sticky(pods[0], **settings), host("a.test", ("/", "all")))
     answer = proxy.request("a.test", tls=tls, headers={"User-Agent": agent})
     assert attributes(answer.headers["set-cookie"]) == {"path": "/", "httponly": "", **wanted}
 
 
 def test_a_cookie_expires(proxy: LocalProxy, pods: list[Backend]) -> None:
-    only(proxy, "nginx", "HAProxy says the same by Max-Age")
     proxy.apply(sticky(pods[0], expires_s=172800, max_age_s=5), host("a.test", ("/", "all")))
     before = int(time.time())
     cookie = proxy.request("a.test").headers["set-cookie"]
     expires = re.fullmatch(r"SID=[0-9a-f]{16}; Expires=(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT); Max-Age=5; Path=/; HttpOnly", cookie)
     assert expires, cookie
-    # The clock that nginx keeps may be a little behind.
+    # The clock that a proxy keeps may be a little behind.
     assert before - 60 <= email.utils.parsedate_to_datetime(expires.group(1)).timestamp() - 172800 <= time.time() + 60
-
-
-def test_a_cookie_lasts(proxy: LocalProxy, pods: list[Backend]) -> None:
-    only(proxy, "haproxy", "nginx says it by Expires")
-    proxy.apply(sticky(pods[0], expires_s=172800), host("a.test", ("/", "all")))
-    assert attributes(proxy.request("a.test").headers["set-cookie"])["max-age"] == "172800"
 
 
 def cookie_of(proxy: LocalProxy) -> tuple[str, str]:
@@ -210,13 +201,15 @@ def test_an_endpoint_that_refuses_hands_its_keys_on(proxy: LocalProxy, pods: lis
 
 
 def test_a_key_may_have_several_endpoints(proxy: LocalProxy, pods: list[Backend]) -> None:
-    only(proxy, "nginx", "on HAProxy it has one")
     proxy.apply(by(TARGET, pods=pods, hash_subset=3), host("a.test", ("/", "all")))
     sets = [frozenset(name_of(proxy, path) for _ in range(60)) for path in ("/a", "/b", "/c")]
-    assert {len(names) for names in sets} == {3}
+    if proxy.name == "haproxy":  # of the three some may be the same
+        assert {len(names) for names in sets} <= {1, 2, 3} and max(map(len, sets)) > 1
+    else:
+        assert {len(names) for names in sets} == {3}
     assert len(set(sets)) > 1
     proxy.apply(by(TARGET, pods=pods, hash_subset=4000000000))
-    got = collections.Counter(name_of(proxy, "/a") for _ in range(200))
+    got = collections.Counter(name_of(proxy, "/a") for _ in range(400))
     assert set(got) == {pod.name for pod in pods}
 
 

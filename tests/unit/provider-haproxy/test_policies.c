@@ -139,8 +139,9 @@ static void a_policy_is_one_row(void **state)
 		.cors = &cors};
 	(void)state;
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-shckm|9223372036854775807|308|:444|max-age=7%3B%"
-					  "20includeSubDomains|@|GET,%20PUT|||5||||||||||0||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa",
+		"-shckm|9223372036854775807|308|:444|max-age=7%3B%"
+		"20includeSubDomains|@|GET,%20PUT|||5||||||||||0||||||||");
 	assert_value("cors:@:https://*.a.test:8443/", "1");
 	assert_value("cors:@:null/", "1");
 }
@@ -211,6 +212,42 @@ static void who_is_asked_has_a_row(void **state)
 	assert_value("auth:@", wanted);
 	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||@||||||||||||||0|%s|sX-Stand-In;tyes||||||",
 		pool.text);
+	assert_value("yaaaaaaaaaaaaaaaa", wanted);
+}
+
+static void others_are_fields_of_the_row(void **state)
+{
+	struct status_code statuses[] = {{404}, {503}};
+	struct piece target[] = {{.text = STR("/of?")}, {.value = REQUEST_TARGET_ESCAPED}};
+	struct piece values[] = {{.value = REQUEST_SERVICE}, {.value = REQUEST_STATUS}};
+	struct header_change change = {.name = STR("X-Code"), .value = {values, 2}};
+	struct error_pages pages = {
+		.statuses = {statuses, 2},
+		.pool = STR("auth"),
+		.target = {target, 2},
+		.request_headers = {&change, 1},
+	};
+	struct mirror mirrors[] = {
+		{.pool = STR("auth"), .host = {target, 1}, .without_body = true},
+		{.pool = STR("auth"), .target = {target, 2}, .share = 5, .of = 1000},
+	};
+	struct policy policy = {.error_pages = &pages, .mirrors = {mirrors, 2}};
+	struct name pool = name_of(NAME_POOL, STR("auth"));
+	char wanted[300];
+	(void)state;
+	assert_true(write_policy(&policy));
+	snprintf(wanted, sizeof(wanted),
+		"-gjv|0|0|||@||||||||||||||0|||||b,404,503,|%s|t/of?!e|sX-Code;v!z|%s;t/"
+		"of?;;b;0;100|%s;;t/"
+		"of?!e;;5;1000",
+		pool.text, pool.text, pool.text);
+	assert_value("yaaaaaaaaaaaaaaaa", wanted);
+	pages = (struct error_pages){
+		.statuses = {statuses, 1}, .pool = STR("auth"), .own_only = true};
+	policy.mirrors.count = 0;
+	draft.count = 0;
+	assert_true(write_policy(&policy));
+	snprintf(wanted, sizeof(wanted), "-g|0|0|||@||||||||||||||0|||||o,404,|%s||", pool.text);
 	assert_value("yaaaaaaaaaaaaaaaa", wanted);
 }
 
@@ -378,6 +415,7 @@ int main(void)
 			long_values_of_cors_are_left_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_are_changed_by_fields, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_is_asked_has_a_row, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(others_are_fields_of_the_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_haproxy_cannot_time_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(passwords_are_those_of_users, set_up, tear_down),

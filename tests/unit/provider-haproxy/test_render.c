@@ -102,7 +102,7 @@ static void classes_hold_what_cannot_change(void **state)
 
 static void cookies_say_what_they_can(void **state)
 {
-	struct affinity affinity = {.path = STR("/a\"b"),
+	struct affinity affinity = {.path = STR("/a\"%\\b"),
 		.expires_s = 5,
 		.same_site = SAME_SITE_LAX,
 		.secure = SECURE_TLS,
@@ -113,16 +113,26 @@ static void cookies_say_what_they_can(void **state)
 	struct class_text text = class_of_pool(&pool, "key", &refused);
 	assert_null(refused);
 	assert_non_null(strstr(text.lines,
-		" httponly dynamic attr \"Max-Age=5\" attr \"Path=/a\\\"b\" attr "
-		"\"SameSite=Lax\"\n"));
-	assert_non_null(strstr(text.lines,
-		"\thttp-after-response replace-header Set-Cookie \"^(A[.]B=[0-9a-f]+; "
-		"path=[/].*)\" \"\\\\1; Secure\" if { ssl_fc }\n"));
+		"\tcookie \"A.B\" insert indirect nocache dynamic\n\tdynamic-cookie-key \"key\"\n"
+		"\thttp-after-response set-var(txn.secure) str(\"; Secure\") if { ssl_fc } or "
+		"{ var(txn.tls) -m found }\n"
+		"\thttp-after-response set-var(txn.same_site) str(\"; SameSite=Lax\")\n"
+		"\thttp-after-response replace-header Set-Cookie \"^(A[.]B=[0-9a-f]+); path=/.*\" "
+		"\"\\\\1; Expires=%[date,http_date(5)]; Path=/a\\\"%%\\\\\\\\b%[var(txn.secure)]; "
+		"HttpOnly%[var(txn.same_site)]\"\n"));
 	class_text_fini(&text);
 	affinity = (struct affinity){.max_age_s = 7, .expires_s = 5, .secure = SECURE_ALWAYS};
 	text = class_of_pool(&pool, "key", &refused);
-	assert_non_null(strstr(text.lines, " attr \"Max-Age=7\" secure\n"));
-	assert_null(strstr(text.lines, "http-after-response"));
+	assert_non_null(strstr(text.lines, "str(\"; Secure\")\n"));
+	assert_non_null(strstr(
+		text.lines, "%[date,http_date(5)]; Max-Age=7; Path=/%[var(txn.secure)]; HttpOnly"));
+	assert_null(strstr(text.lines, "user-agent"));
+	class_text_fini(&text);
+	affinity = (struct affinity){.same_site = SAME_SITE_NONE, .same_site_known = true};
+	text = class_of_pool(&pool, "key", &refused);
+	assert_non_null(strstr(text.lines, "Chrome/5"));
+	assert_non_null(strstr(
+		text.lines, "str(\"; SameSite=None\") unless { var(txn.unknowing) -m found }\n"));
 	class_text_fini(&text);
 }
 
@@ -146,7 +156,8 @@ static void hashes_are_made_of_pieces(void **state)
 	class_text_fini(&text);
 	pool.hash_subset = 3;
 	text = class_of_pool(&pool, "key", &refused);
-	assert_non_null(strstr(refused, "one endpoint"));
+	assert_null(refused);
+	assert_non_null(strstr(text.lines, "%[ssl_fc,iif(https,http)]#%[rand,mod(3)]\"\n"));
 	class_text_fini(&text);
 	/* A name that would end its bracket, and a value that a backend does not have. */
 	pieces[2].text = STR("x)],lua.x");
@@ -355,12 +366,13 @@ static void each_listener_has_its_frontends(void **state)
 		{LISTENER_HTTP, false, false, "str(plain:)", 3},
 		{LISTENER_HTTP, false, false, "X-Forwarded-Proto http\n", 1},
 		{LISTENER_HTTP, false, false, ";proto=http\"\n", 1},
-		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 3},
+		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 5},
 		{LISTENER_HTTPS, false, false,
 			"\tbind [::]:443 v6only ssl crt-list /s/certs/list.txt alpn h2,http/1.1 "
-			"strict-sni\n",
+			"crt-ignore-err all ca-ignore-err all strict-sni\n",
 			1},
-		{LISTENER_HTTPS, false, true, "alpn h2,http/1.1\n", 1},
+		{LISTENER_HTTPS, false, true,
+			"alpn h2,http/1.1 crt-ignore-err all ca-ignore-err all\n", 1},
 		{LISTENER_HTTPS, false, false, "str(plain:)", 0},
 		{LISTENER_HTTPS, false, false, "X-Forwarded-Proto https\n", 1},
 		{LISTENER_HTTPS, true, false, "X-Forwarded-Proto https\n", 1},
@@ -369,7 +381,7 @@ static void each_listener_has_its_frontends(void **state)
 		{LISTENER_HTTPS, true, false, "\tdefault_backend loop443\n\nbackend loop443\n", 1},
 		{LISTENER_HTTPS, true, true,
 			"\tbind unix@/p/loop443.sock mode 600 accept-proxy ssl crt-list "
-			"/s/certs/list.txt alpn h2,http/1.1\n",
+			"/s/certs/list.txt alpn h2,http/1.1 crt-ignore-err all ca-ignore-err all\n",
 			1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "\tdefault_backend closed\n", 1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "loop443", 0},
