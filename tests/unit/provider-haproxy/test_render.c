@@ -358,9 +358,10 @@ static void each_listener_has_its_frontends(void **state)
 		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 3},
 		{LISTENER_HTTPS, false, false,
 			"\tbind [::]:443 v6only ssl crt-list /s/certs/list.txt alpn h2,http/1.1 "
-			"strict-sni\n",
+			"crt-ignore-err all ca-ignore-err all strict-sni\n",
 			1},
-		{LISTENER_HTTPS, false, true, "alpn h2,http/1.1\n", 1},
+		{LISTENER_HTTPS, false, true,
+			"alpn h2,http/1.1 crt-ignore-err all ca-ignore-err all\n", 1},
 		{LISTENER_HTTPS, false, false, "str(plain:)", 0},
 		{LISTENER_HTTPS, false, false, "X-Forwarded-Proto https\n", 1},
 		{LISTENER_HTTPS, true, false, "X-Forwarded-Proto https\n", 1},
@@ -369,7 +370,7 @@ static void each_listener_has_its_frontends(void **state)
 		{LISTENER_HTTPS, true, false, "\tdefault_backend loop443\n\nbackend loop443\n", 1},
 		{LISTENER_HTTPS, true, true,
 			"\tbind unix@/p/loop443.sock mode 600 accept-proxy ssl crt-list "
-			"/s/certs/list.txt alpn h2,http/1.1\n",
+			"/s/certs/list.txt alpn h2,http/1.1 crt-ignore-err all ca-ignore-err all\n",
 			1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "\tdefault_backend closed\n", 1},
 		{LISTENER_TLS_PASSTHROUGH, true, false, "loop443", 0},
