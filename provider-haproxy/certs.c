@@ -107,41 +107,6 @@ struct cert *certs_first_dirty(struct certs *certs)
 
 /* ---- what is wanted ---- */
 
-bool certs_decode(
-	const struct certs *certs, struct str id, struct arena *arena, struct certificate *ret)
-{
-	const struct object *object = state_find(certs->state, LB_CERTIFICATE, id);
-	if (object == NULL)
-		return false;
-	state_decode(certs->state, object, arena, ret);
-	return true;
-}
-
-int certs_content(struct certs *certs, const struct cert *cert, struct buf *out)
-{
-	struct arena arena;
-	struct certificate value;
-	int err = -ENOENT;
-	arena_init(&arena);
-	if (cert->id != NULL && certs_decode(certs, str_from(cert->id), &arena, &value))
-		err = pem_content(&value, out);
-	arena_fini(&arena);
-	return err;
-}
-
-uint64_t certs_digest(const struct certificate *value)
-{
-	struct buf content;
-	uint64_t digest = 0;
-	buf_init(&content, PEM_LEN_MAX);
-	if (pem_content(value, &content) == 0) {
-		struct str text = buf_str(&content);
-		digest = name_digest(&text, 1);
-	}
-	buf_wipe_fini(&content);
-	return digest;
-}
-
 static char *hosts_text(const struct certificate *value, size_t first)
 {
 	struct buf text;
@@ -226,20 +191,6 @@ static struct cert_object *want_all(struct certs *certs, const struct certificat
 	return new;
 }
 
-/* The hosts that ask have files of their own. */
-static void leave_out_asking(
-	const struct certs *certs, struct certificate *value, struct arena *arena)
-{
-	struct str *hosts = arena_calloc(arena, value->hosts.count + 1, sizeof(*hosts));
-	size_t count = 0;
-	for (size_t i = 0; i < value->hosts.count; i++) {
-		if (!certs_asking_has(certs, value->hosts.items[i]))
-			hosts[count++] = value->hosts.items[i];
-	}
-	value->hosts.items = hosts;
-	value->hosts.count = count;
-}
-
 void certs_on_change(struct certs *certs, struct object *object, bool is_removed)
 {
 	struct cert_object *old = object_user(object);
@@ -250,7 +201,7 @@ void certs_on_change(struct certs *certs, struct object *object, bool is_removed
 	if (!is_removed) {
 		state_decode(certs->state, object, &arena, &value);
 		certs_asking_cover(certs, value.key.id, &value.hosts);
-		leave_out_asking(certs, &value, &arena);
+		certs_asking_leave_out(certs, &value, &arena);
 		new = want_all(certs, &value);
 	} else if (str_eq(object_id(object), certs->default_id)) {
 		certs_unwant(certs, default_file);
@@ -376,12 +327,6 @@ bool certs_has_default(const struct certs *certs)
 	return certs->is_default_filed;
 }
 
-char *certs_options(const struct certs *certs, const struct cert *cert)
-{
-	return cert->asks ? xasprintf(" [verify optional ca-file %s no-ca-names]", certs->authority)
-			  : xstrdup("");
-}
-
 static int add_line(const struct certs *certs, const struct cert *cert, struct buf *out)
 {
 	char *options = certs_options(certs, cert);
@@ -482,11 +427,6 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 						  sizeof(default_file) - 1) != NULL;
 	buf_fini(&list);
 	free(path);
-}
-
-void certs_set_authority(struct certs *certs, const char *path)
-{
-	certs->authority = xstrdup(path);
 }
 
 void certs_init_offline(

@@ -198,6 +198,33 @@ void certs_asking_default(struct certs *certs)
 		set_stale(certs, asking);
 }
 
+/* ---- files ---- */
+
+/* The hosts that ask have files of their own. */
+void certs_asking_leave_out(
+	const struct certs *certs, struct certificate *value, struct arena *arena)
+{
+	struct str *hosts = arena_calloc(arena, value->hosts.count + 1, sizeof(*hosts));
+	size_t count = 0;
+	for (size_t i = 0; i < value->hosts.count; i++) {
+		if (!certs_asking_has(certs, value->hosts.items[i]))
+			hosts[count++] = value->hosts.items[i];
+	}
+	value->hosts.items = hosts;
+	value->hosts.count = count;
+}
+
+void certs_set_authority(struct certs *certs, const char *path)
+{
+	certs->authority = xstrdup(path);
+}
+
+char *certs_options(const struct certs *certs, const struct cert *cert)
+{
+	return cert->asks ? xasprintf(" [verify optional ca-file %s no-ca-names]", certs->authority)
+			  : xstrdup("");
+}
+
 /* ---- hosts ---- */
 
 /* The files of the certificate of its name have its name no more, or again. */

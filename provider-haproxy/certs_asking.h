@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/arena.h"
 #include "common/str.h"
 #include "common/tree.h"
 #include "provider-proxy/pem.h"
@@ -53,6 +54,9 @@ bool certs_is_ask_pending(const struct certs *certs, struct str key);
 /* For certs.c. */
 void certs_asking_init(struct certs *certs);
 bool certs_asking_has(const struct certs *certs, struct str host);
+/* Without the hosts that ask, which have files of their own. */
+void certs_asking_leave_out(
+	const struct certs *certs, struct certificate *value, struct arena *arena);
 void certs_asking_cover(struct certs *certs, struct str id, const struct str_list *hosts);
 void certs_asking_uncover(struct certs *certs, struct str id);
 void certs_asking_default(struct certs *certs);

@@ -27,7 +27,7 @@ LINES = [re.compile(text) for text in (
     r"", r"#.*",
     r"global", r"defaults(?: slots)?", r"frontend (?:port|tls)\d{5}", r"frontend (?:idle|questions|inner|page)", r"backend (?:again|pages|s\d{6}(?: from slots)?|loop\d{5}|none|closed|probe|limits|rest)",
     r"\tdescription \"sluice [0-9a-f]{16} \d+\"",
-    rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| strict-sni)*",
+    rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| (?:crt|ca)-ignore-err all| strict-sni| ca-file {NAME} verify none)*",
     r"\tmode (?:http|tcp)", r"\tbalance (?:roundrobin|leastconn|source)", r"\thash-type consistent",
     rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)?(?: httponly)? dynamic(?: domain {WORD})?",
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
@@ -58,7 +58,7 @@ def check_files(proxy: HAProxy) -> None:
         for line in path.read_bytes().split(b"\n"):
             assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} (?:s\d{6}|probe|[hp][a-z2-7]{16})", line), f"{path.name}: {line!r}"
     for line in (proxy.state_dir / "certs/list.txt").read_text().split("\n"):
-        assert re.fullmatch(r"|# checksum [0-9a-f]+|[a-zA-Z0-9/._-]+\.pem(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
+        assert re.fullmatch(r"|# checksum [0-9a-f]+|[a-zA-Z0-9/._-]+\.pem(?: \[verify optional ca-file [a-zA-Z0-9/._-]+ no-ca-names\])?(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
     checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     # What is the same whatever tenants write is the only part that rules of the forms above leave open.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 
 from lib.answer import Answer
 from lib.certs import Authority, Pair, self_signed
 from lib.local_proxy import PATIENCE
+from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.raw_http import client_context, dial, read_answer
 from lib.wait import wait_for
@@ -30,22 +31,22 @@ def authorities(name: str, *, kind: str = "Opaque", **keys: bytes) -> dict[str, 
             "stringData": {key.replace("_", "."): value.decode() for key, value in keys.items()}}
 
 
-@pytest.fixture(scope="module", name="lines")
-def fixture_lines() -> Iterator[dict[str, ProxyLine]]:
+@pytest.fixture(scope="module", name="lines", params=PROXIES)
+def fixture_lines(request) -> Iterator[Callable[[str], ProxyLine]]:
     """A line for each prefix, made when it is needed."""
     made: dict[str, ProxyLine] = {}
     with contextlib.ExitStack() as stack:
         def get(prefix: str) -> ProxyLine:
             if prefix not in made:
-                made[prefix] = stack.enter_context(line_with(prefix))
+                made[prefix] = stack.enter_context(line_with(request.param, prefix))
             return made[prefix]
         yield get
 
 
 @contextlib.contextmanager
-def line_with(prefix: str) -> Iterator[ProxyLine]:
+def line_with(proxy: str, prefix: str) -> Iterator[ProxyLine]:
     option = [] if prefix == USUAL else ["--ingress-nginx-prefix", prefix]
-    with ProxyLine("nginx", translator=["--ingress-nginx", *option], watcher=option) as line:
+    with ProxyLine(proxy, translator=["--ingress-nginx", *option], watcher=option) as line:
         line.cluster.apply(CLASS, line.cluster.tls_secret("server", SERVER.pem, SERVER.key), authorities("ca", ca_crt=GOOD.pem))
         yield line
 
