@@ -79,13 +79,14 @@ RULES = [
     front("/away", "", redirect={"status": 302, "location": [{"text": "https://c.test/"}]}),
     front("/said", "", answer={"status": 404, "text": "closed for repairs"}),
     front("/inside", policy="inside"), front("/small", policy="small"), front("/slow", policy="slow"), front("/shared", policy="shared"),
-    front("/parts", "", pools=[{"pool": "web", "weight": 1}]),
+    front("/parts", "", pools=[{"pool": "web", "weight": 1}]), front("/paged", policy="paged"), front("/paged-refusing", "refusing", policy="paged"),
 ]
 POLICIES = [
     policy("inside", source_access={"allow": ["192.0.2.0/24"]}),
     policy("small", body_max_bytes=10),
     policy("slow", rate_limits={"requests": [{"requests": 1, "interval_s": 3600}]}),
     policy("shared", cors={"any_origin": True, "methods": "GET"}),
+    policy("paged", error_pages={"statuses": [{"status": 418}], "pool": "web"}),
 ]
 
 
@@ -167,6 +168,13 @@ def test_a_backend_that_refuses_connections(world):
     status = world.proxy.request("refusing.test", "/refused").status
     assert status in (502, 503)
     assert some(world.entry(path="/refused"), "status", "reason", "ingress", "first_byte_ms") == (status, "backend-failed", "web", -1)
+
+
+def test_where_errors_are_looked_at(world):
+    assert world.proxy.reached("b.test", "/paged?seen") == "web"
+    assert some(world.entry(path="/paged?seen"), "status", "service", "endpoint", "reason") == (200, "web:80", f"{world.web.ip}:{world.web.port}", "")
+    status = world.proxy.request("b.test", "/paged-refusing?seen").status
+    assert some(world.entry(path="/paged-refusing?seen"), "status", "reason", "ingress") == (status, "backend-failed", "front")
 
 
 def test_whose_requests_are_left_out(world):

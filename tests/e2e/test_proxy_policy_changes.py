@@ -43,6 +43,8 @@ def settings(rng: random.Random) -> dict[str, Any]:
         "timeouts": {"read_ms": 20000 + rng.randrange(1000)},
         "body_max_bytes": rng.randrange(1, 10000),
         "external_auth": {"pool": "auth", "target": [text(f"/check{rng.randrange(50)}")]},
+        "error_pages": {"statuses": [{"status": 410 + rng.randrange(8)}], "pool": "p0"},
+        "mirrors": [{"pool": "auth", "target": [text(f"/copy{rng.randrange(50)}")]}],
         "fallback_pool": rng.choice(["p0", "p1"]),
         "location_changes": [{"from": f"http://{rng.randrange(50)}", "to": "/"}],
         "cookie_paths": [{"from": f"/{rng.randrange(50)}", "to": "/"}],
