@@ -190,7 +190,7 @@ static const struct row rows[] = {
 				"{\"name\"=>\"dns\", \"port\"=>53, \"protocol\"=>\"udp\", "
 				"\"target_name\"=>\"dns\"}, "
 				"{\"name\"=>\"s\", \"port\"=>9, \"protocol\"=>\"sctp\", "
-				"\"target_number\"=>9}]}"},
+				"\"target_number\"=>9}], \"cluster_ip\"=>\"10.0.0.1\"}"},
 	{"a load balancer of ours", RECORD_SERVICE, 0,
 		META(",\"uid\":\"u\",\"creationTimestamp\":\"2026-07-14T09:00:00Z\","
 		     "\"deletionTimestamp\":\"2026-07-14T09:00:01Z\","
