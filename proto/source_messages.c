@@ -20,4 +20,6 @@ const struct schema *const record_schemas[RECORD_KIND_COUNT] = {
 	[RECORD_ENDPOINTS] = &endpoints_record_schema,
 	[RECORD_SECRET] = &secret_record_schema,
 	[RECORD_CONFIG_MAP] = &config_map_record_schema,
+	[RECORD_POD] = &pod_record_schema,
+	[RECORD_NODE] = &node_record_schema,
 };

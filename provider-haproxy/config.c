@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/render.h"
+#include "provider-proxy/trusted_proxies.h"
 
 #include <sys/un.h>
 
@@ -66,7 +67,9 @@ char *config_check(const struct config *config)
 			config->socket);
 	if (config->cookie_key[0] == 0 || strlen(config->cookie_key) > 256)
 		return xstrdup("--cookie-key must have 1 to 256 bytes");
-	return access_log_problem(config->local.access_log_to);
+	char *problem = trusted_proxies_problem(
+		&config->local.trusted_proxies, config->local.client_address_header);
+	return problem != NULL ? problem : access_log_problem(config->local.access_log_to);
 }
 
 const char *config_access_log_server(const struct config *config)

@@ -11,6 +11,7 @@
 #include "provider-haproxy/slots.h"
 #include "provider-proxy/access_log.h"
 #include "provider-proxy/ports.h"
+#include "provider-proxy/trusted_proxies.h"
 
 enum {
 	RENDER_DESCRIPTION_LEN = 48,
@@ -33,7 +34,9 @@ struct render_input {
 	bool has_default;       /* there is a default certificate */
 	unsigned hard_stop_after_s;
 	enum access_log_form access_log;
-	const char *access_log_server; /* NULL: lines go to sluice-proxy */
+	const char *access_log_server;             /* NULL: lines go to sluice-proxy */
+	const struct option_list *trusted_proxies; /* see trusted_proxies.h; NULL: none */
+	const char *client_header;
 };
 
 /* Letters, digits and /._- only: such a path needs no quoting anywhere. */

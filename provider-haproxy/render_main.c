@@ -11,6 +11,7 @@
 
 enum {
 	RANGES_PER_LINE = 16,
+	JUMPS_MAX = 8,
 	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a final dot, a colon and a port */
 };
 
@@ -24,6 +25,8 @@ struct view {
 	const struct check_ip *bind;
 	size_t range_line;
 	const struct check_cidr *range;
+	size_t jump; /* from the right of the list of proxies, from 1 */
+	struct check_cidr proxy;
 	struct template_text text; /* of the last value */
 };
 
@@ -49,6 +52,8 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
+	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
+		return str_from(input->client_header);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -59,6 +64,8 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%d", RENDER_IDLE_COUNT);
 	case HAPROXY_CFG_VALUE_IDLE_LOOK_S:
 		return template_printf(&view->text, "%d", RENDER_IDLE_LOOK_S);
+	case HAPROXY_CFG_VALUE_JUMP:
+		return template_printf(&view->text, "%zu", view->jump);
 	case HAPROXY_CFG_VALUE_LABEL:
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
@@ -70,6 +77,8 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
 		return STR(PROBE_TARGET);
+	case HAPROXY_CFG_VALUE_LAST_JUMP:
+		return template_printf(&view->text, "%zu", view->jump - 1);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
 		return str_from(input->proxy_dir);
 	case HAPROXY_CFG_VALUE_SCHEME:
@@ -80,6 +89,8 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->socket);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
 		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
+	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
+		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
 	}
@@ -129,6 +140,25 @@ static bool next_range_line(struct view *view, size_t index)
 	return index * RANGES_PER_LINE < port_of(view)->range_count;
 }
 
+static bool trusts_proxies(const struct view *view)
+{
+	const struct option_list *proxies = view->input->trusted_proxies;
+	return proxies != NULL && proxies->count != 0;
+}
+
+static bool next_proxy(struct view *view, size_t index)
+{
+	return trusts_proxies(view) &&
+	       trusted_proxies_get(view->input->trusted_proxies, index, &view->proxy);
+}
+
+/* How many proxies may stand behind each other. */
+static bool next_jump(struct view *view, size_t index)
+{
+	view->jump = index + 2;
+	return index + 1 < JUMPS_MAX;
+}
+
 /* Whether TLS is terminated at the port itself. */
 static bool is_opened(const struct port *port)
 {
@@ -146,22 +176,31 @@ static bool is_v6_wildcard(const struct check_ip *ip)
 	return ip->family == AF_INET6 && strcmp(ip->text, "::") == 0;
 }
 
+static bool has_log_block(const struct render_input *input, enum haproxy_cfg_block block)
+{
+	bool is_on = input->access_log != ACCESS_LOG_OFF;
+	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON)
+		return input->access_log == ACCESS_LOG_JSON;
+	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT)
+		return input->access_log == ACCESS_LOG_TEXT;
+	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG)
+		return input->access_log_server != NULL;
+	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_RING)
+		return is_on && input->access_log_server == NULL;
+	return block == HAPROXY_CFG_BLOCK_NO_ACCESS_LOG ? !is_on : is_on;
+}
+
 static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
-		return input->access_log != ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
-		return input->access_log == ACCESS_LOG_JSON;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
-		return input->access_log != ACCESS_LOG_OFF && input->access_log_server == NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
-		return input->access_log_server != NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT:
-		return input->access_log == ACCESS_LOG_TEXT;
 	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
-		return input->access_log == ACCESS_LOG_OFF;
+		return has_log_block(input, block);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -172,6 +211,8 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return input->system_ca_digest != 0;
 	case HAPROXY_CFG_BLOCK_LOOP:
 		return view->is_loop;
+	case HAPROXY_CFG_BLOCK_NO_TRUSTED_PROXIES:
+		return !trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_OPENS_NONE:
 		return port_of(view)->protocol != LISTENER_HTTPS;
 	case HAPROXY_CFG_BLOCK_OPENS_OTHERS:
@@ -190,6 +231,8 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return !is_http(view) && port_of(view)->protocol == LISTENER_TCP;
 	case HAPROXY_CFG_BLOCK_TLS:
 		return is_opened(port_of(view));
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
+		return trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_V6ONLY:
 		return is_v6_wildcard(view->bind);
 	case HAPROXY_CFG_BLOCK_WITH_TLS:
@@ -200,6 +243,8 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_FRONTEND:
 	case HAPROXY_CFG_BLOCK_RANGE:
 	case HAPROXY_CFG_BLOCK_RANGE_LINE:
+	case HAPROXY_CFG_BLOCK_TRUSTED_JUMP:
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXY:
 		break;
 	}
 	must(false);
@@ -217,6 +262,10 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_range(view, index);
 	case HAPROXY_CFG_BLOCK_RANGE_LINE:
 		return next_range_line(view, index);
+	case HAPROXY_CFG_BLOCK_TRUSTED_JUMP:
+		return next_jump(view, index);
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXY:
+		return next_proxy(view, index);
 	default:
 		return index == 0 && has_block(view, block);
 	}

@@ -32,7 +32,9 @@ struct conf_options {
 	struct str system_ca;      /* what the machine trusts; empty: there is no such file */
 	uint64_t system_ca_digest; /* of its content; 0: not known */
 	struct str user;           /* of workers; empty: we are not root and cannot choose */
-	int64_t workers;           /* 0: as many as there are processors */
+	const struct option_list *trusted_proxies; /* see trusted_proxies.h; NULL: none */
+	struct str client_header;
+	int64_t workers; /* 0: as many as there are processors */
 	int64_t open_files;
 	int64_t dictionary_mb;
 	char control; /* which of two names the control socket has: 'a' or 'b' */

@@ -5,6 +5,7 @@
 #include "provider-nginx/conf_values.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/quote.h"
+#include "provider-proxy/trusted_proxies.h"
 
 #include <inttypes.h>
 
@@ -36,6 +37,7 @@ struct view {
 	struct way_cursor way;
 	size_t shard;
 	uint16_t split;
+	struct check_cidr proxy;
 	struct template_text text; /* of the last value */
 };
 
@@ -91,6 +93,8 @@ static struct str value(void *ctx, unsigned name)
 		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
 		return conf_target(view->conf, view->target);
+	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
+		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case NGINX_CONF_VALUE_TRUST_NAME:
 		return str_from(view->trust->text);
 	case NGINX_CONF_VALUE_CAUSE:
@@ -287,6 +291,24 @@ static bool next_trust(struct view *view, size_t index)
 	return view->trust != NULL;
 }
 
+/* nginx believes either a header or the PROXY protocol, and what comes through a hop has only the latter. */
+static bool trusts_proxies(const struct view *view)
+{
+	const struct option_list *proxies = view->conf->options->trusted_proxies;
+	return proxies != NULL && proxies->count != 0 && !view->has_hops;
+}
+
+static bool next_proxy(struct view *view, size_t index)
+{
+	return trusted_proxies_get(view->conf->options->trusted_proxies, index, &view->proxy);
+}
+
+/* What the families of clients are: whom a trusted proxy names may have either. */
+static unsigned client_families(const struct view *view)
+{
+	return trusts_proxies(view) ? CONF_IPV4 | CONF_IPV6 : conf_families(view->port);
+}
+
 /* An IPv6 wildcard serves both families if there is no IPv4 wildcard. */
 static bool is_dual_stack(const struct view *view)
 {
@@ -317,6 +339,8 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return is_dual_stack(view);
 	case NGINX_CONF_BLOCK_EXACT_HOST:
 		return !str_starts_with(view->host, STR("*."));
+	case NGINX_CONF_BLOCK_HOP_TELLS_CLIENT:
+		return !trusts_proxies(view);
 	case NGINX_CONF_BLOCK_HOPS:
 		return view->has_hops;
 	case NGINX_CONF_BLOCK_LEAST_CONN:
@@ -324,13 +348,13 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_LEAVING:
 		return view->conf->leaving.count != 0;
 	case NGINX_CONF_BLOCK_MIXED_FAMILIES:
-		return conf_families(view->port) == (CONF_IPV4 | CONF_IPV6);
+		return client_families(view) == (CONF_IPV4 | CONF_IPV6);
 	case NGINX_CONF_BLOCK_NO_HOPS:
 		return !view->has_hops;
 	case NGINX_CONF_BLOCK_ONLY_V4:
-		return conf_families(view->port) == CONF_IPV4;
+		return client_families(view) == CONF_IPV4;
 	case NGINX_CONF_BLOCK_ONLY_V6:
-		return conf_families(view->port) == CONF_IPV6;
+		return client_families(view) == CONF_IPV6;
 	case NGINX_CONF_BLOCK_PASSING:
 		return view->port->protocol != LISTENER_TCP;
 	case NGINX_CONF_BLOCK_RESTRICTED:
@@ -343,6 +367,8 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol == LISTENER_TCP;
 	case NGINX_CONF_BLOCK_TLS:
 		return view->port->protocol == LISTENER_HTTPS;
+	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
+		return trusts_proxies(view);
 	case NGINX_CONF_BLOCK_TRUSTS_FILE:
 		return !trusts_system(view);
 	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
@@ -381,6 +407,8 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_stream_listener(view, index);
 	case NGINX_CONF_BLOCK_TRUST:
 		return next_trust(view, index);
+	case NGINX_CONF_BLOCK_TRUSTED_PROXY:
+		return next_proxy(view, index);
 	case NGINX_CONF_BLOCK_WAY:
 	case NGINX_CONF_BLOCK_WAY_CAUSE:
 		return next_of_way(view, block, index);

@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 #include "common/files.h"
 #include "provider-proxy/trusted_file.h"
+#include "provider-proxy/trusted_proxies.h"
 #include "provider-nginx/log_events.h"
 
 #include <pwd.h>
@@ -23,6 +24,7 @@ static const struct option_spec options[] = {
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 #include "provider-nginx/config.def"
 #include "provider-proxy/local.def"
+#include "provider-proxy/trusted_proxies.h"
 #define EGRESS_OPTIONS local.egress
 #include "common/egress.def"
 #undef EGRESS_OPTIONS
@@ -87,6 +89,9 @@ char *config_check(struct config *config)
 			"because sockets lie below it",
 			PROXY_DIR_LEN_MAX);
 	char *problem = access_log_problem(config->local.access_log_to);
+	if (problem == NULL)
+		problem = trusted_proxies_problem(
+			&config->local.trusted_proxies, config->local.client_address_header);
 	if (problem != NULL)
 		return problem;
 	if (geteuid() == 0 && getpwnam(config->user) == NULL)
@@ -129,6 +134,8 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 				     ? str_from(config->trusted_certificates)
 				     : STR(""),
 		.user = geteuid() == 0 ? str_from(config->user) : STR(""),
+		.trusted_proxies = &config->local.trusted_proxies,
+		.client_header = str_from(config->local.client_address_header),
 		.workers = config->workers,
 		.open_files = open_files,
 		.dictionary_mb = config->dictionary_mb,

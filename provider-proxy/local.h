@@ -26,6 +26,8 @@ struct local_options {
 	char *proxy_dir; /* NULL: the state folder, see local_proxy_dir() */
 	struct option_list bind_addresses;
 	struct option_list publish_addresses;
+	struct option_list trusted_proxies; /* see trusted_proxies.h, likewise: */
+	char *client_address_header;
 	struct option_list dns_servers;
 	struct egress_options egress;
 	bool stop_proxy;

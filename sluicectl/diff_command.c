@@ -66,8 +66,8 @@ static bool are_records(struct str frames)
 
 static int take_running(const struct ask *question, struct buf *records)
 {
-	static const char *const types[] = {
-		"ingress-class", "ingress", "service", "endpoints", "secret", "config-map"};
+	static const char *const types[] = {"ingress-class", "ingress", "service", "endpoints",
+		"secret", "config-map", "pod", "node"};
 	int code = CTL_EXIT_GOOD;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && code == CTL_EXIT_GOOD; i++) {
 		struct buf body;

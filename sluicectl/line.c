@@ -41,8 +41,7 @@ struct line {
 	size_t foreign_count;
 	struct state *state;
 	struct state_commit commit;
-	struct arena arena;   /* lives as long as the line */
-	struct arena scratch; /* for one message */
+	struct arena arena, scratch; /* as long as the line lives; for one message */
 };
 
 /* ---- output of the programs ---- */
@@ -53,7 +52,9 @@ static const char *const kind_names[RECORD_KIND_COUNT] = {[RECORD_NONE] = "objec
 	[RECORD_SERVICE] = "Service",
 	[RECORD_ENDPOINTS] = "EndpointSlice",
 	[RECORD_SECRET] = "Secret",
-	[RECORD_CONFIG_MAP] = "ConfigMap"};
+	[RECORD_CONFIG_MAP] = "ConfigMap",
+	[RECORD_POD] = "Pod",
+	[RECORD_NODE] = "Node"};
 
 /* Calls on_message for each message of a program's output. NULL, or an error message (allocated). */
 static char *read_frames(const struct line *line, int program, struct buf *from,

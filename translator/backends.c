@@ -227,6 +227,28 @@ static void build_endpoints(const struct backend_request *request, const struct 
 		check_endpoints(request, pool, arena, problem);
 }
 
+/* kube-proxy, or whatever stands in its place, knows the endpoints. */
+static void build_cluster_address(const struct backend_request *request,
+	const struct service_port *port, struct arena *arena, struct pool *pool,
+	struct backend_problem *problem)
+{
+	struct str address = request->record->cluster_ip;
+	struct pool_endpoint *endpoint = arena_alloc(arena, sizeof(*endpoint));
+	const char *refusal = egress_refusal(request->egress, address);
+	*problem = (struct backend_problem){0};
+	*endpoint = (struct pool_endpoint){
+		.ip = address, .port = port->port, .ready = true, .serving = true, .active = true};
+	pool->endpoints.items = endpoint;
+	pool->endpoints.count = refusal == NULL;
+	pool->target_port = port->port;
+	pool->mixed_target_ports = false;
+	if (refusal != NULL)
+		set_problem(problem, arena, "EndpointRefused",
+			"the cluster address %.*s of Service %.*s is refused: %s; requests are "
+			"answered with 503",
+			STR_FMT(address), STR_FMT(request->service), refusal);
+}
+
 static void build_found(const struct backend_request *request, struct arena *arena,
 	struct pool *pool, struct backend_problem *problem)
 {
@@ -255,6 +277,10 @@ static void build_found(const struct backend_request *request, struct arena *are
 			diag_quote(arena, shown_port(request->port)), STR_FMT(request->service));
 	else
 		build_endpoints(request, port, arena, pool, problem);
+	bool has_endpoints = port != NULL && port->protocol == PROTOCOL_TCP &&
+			     service->type != SERVICE_EXTERNAL_NAME;
+	if (request->wants_service && has_endpoints && !str_is_empty(service->cluster_ip))
+		build_cluster_address(request, port, arena, pool, problem);
 }
 
 static void pass_bytes(const struct service_record *service, struct pool *pool)

@@ -321,6 +321,12 @@ void change_config_map(const struct changes *changes, struct config_map_node *ma
 	graph_settle(changes->graph, node);
 }
 
+void change_place(const struct changes *changes, struct place_node *place)
+{
+	publish_check(changes->publish);
+	graph_settle(changes->graph, &place->record.node);
+}
+
 static void update_classes(const struct changes *changes, const struct class_node *changed)
 {
 	int flags = classes_update(changes->classes, changed);

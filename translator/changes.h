@@ -37,6 +37,7 @@ void change_service(const struct changes *changes, struct service_node *service)
 void change_slice(const struct changes *changes, struct slice_node *slice);
 void change_secret(const struct changes *changes, struct secret_node *secret);
 void change_config_map(const struct changes *changes, struct config_map_node *map);
+void change_place(const struct changes *changes, struct place_node *place);
 void change_class(const struct changes *changes, struct class_node *class);
 /* Replans all Ingresses and Services with these flags. */
 void change_flagged(const struct changes *changes, uint16_t flags);

@@ -17,6 +17,8 @@ static const size_t sizes[NODE_KIND_COUNT] = {
 	[NODE_SLICE] = sizeof(struct slice_node),
 	[NODE_SECRET] = sizeof(struct secret_node),
 	[NODE_CONFIG_MAP] = sizeof(struct config_map_node),
+	[NODE_POD] = sizeof(struct place_node),
+	[NODE_MACHINE] = sizeof(struct place_node),
 	[NODE_FRONT] = sizeof(struct ingress_node),
 	[NODE_BALANCER] = sizeof(struct balancer_node),
 	[NODE_HOST] = sizeof(struct host_node),
@@ -81,6 +83,8 @@ uint64_t *node_rev(struct node *node)
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_CONFIG_MAP:
+	case NODE_POD:
+	case NODE_MACHINE:
 	case NODE_KIND_COUNT:
 		break;
 	}

@@ -36,7 +36,9 @@ enum node_kind {
 	NODE_SLICE,
 	NODE_SECRET,
 	NODE_CONFIG_MAP,
-	NODE_FRONT, /* a Service that wants a load balancer; struct ingress_node */
+	NODE_POD,
+	NODE_MACHINE, /* a node of the cluster */
+	NODE_FRONT,   /* a Service that wants a load balancer; struct ingress_node */
 	NODE_BALANCER,
 	NODE_HOST,
 	NODE_POOL,
@@ -143,6 +145,11 @@ struct slice_node {
 };
 
 struct config_map_node {
+	struct record record;
+};
+
+/* A replica, or a node of the cluster: see publish.h. */
+struct place_node {
 	struct record record;
 };
 

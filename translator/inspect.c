@@ -14,6 +14,8 @@ union any_record {
 	struct endpoints_record endpoints;
 	struct secret_record secret;
 	struct config_map_record config_map;
+	struct pod_record pod;
+	struct node_record node;
 };
 
 bool inspect_init(struct inspect_list *list, struct str type)

@@ -26,6 +26,8 @@ enum object_order object_order(const struct node *node)
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_CONFIG_MAP:
+	case NODE_POD:
+	case NODE_MACHINE:
 	case NODE_CLAIM:
 	case NODE_KIND_COUNT:
 		break;

@@ -249,17 +249,18 @@ static void settle_tls(const struct objects *objects, const struct backend_wish 
 	backend_tls_settle(&request, objects->scratch, pool, problem);
 }
 
-/* All its users have the same settings for it. Returns how to connect to it; NULL: not specified. */
-static const struct backend_wish *settle_pool(
-	const struct objects *objects, struct pool_node *node, struct pool *pool)
+/* All its users have the same settings for it. NULL: it has none. */
+static const struct plan_pool *settings_of(
+	const struct objects *objects, const struct pool_node *node, struct str id)
 {
-	const struct use *first = RB_MIN(use_tree, &node->node.users);
+	if (str_find(node_key(&node->node), '+') == NULL)
+		return NULL;
+	const struct use *first = RB_MIN(use_tree, (struct use_tree *)(uintptr_t)&node->node.users);
 	must(first != NULL);
 	const struct plan *plan = &plans_get(objects->plans, first->user)->plan;
-	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
-	must(wish != NULL);
-	return policies_fill_pool(
-		wish, provider_peer_limits(objects->provider).policies, objects->scratch, pool);
+	const struct plan_pool *settings = plan_find_pool(plan, id);
+	must(settings != NULL);
+	return settings;
 }
 
 static const void *build_pool(
@@ -267,7 +268,9 @@ static const void *build_pool(
 {
 	struct service_node *service = node->service;
 	struct pool *pool = arena_alloc(objects->scratch, sizeof(*pool));
-	const struct backend_wish *wish = NULL;
+	struct str id = object_id(&node->node, objects->scratch);
+	const struct plan_pool *settings = settings_of(objects, node, id);
+	const struct backend_wish *wish = settings != NULL ? settings->backend : NULL;
 	struct backend_problem problem;
 	struct service_record record;
 	struct backend_request request = {
@@ -275,6 +278,7 @@ static const void *build_pool(
 		.service = node_name(&service->record.node),
 		.port = node_key(&node->node),
 		.allow_external_name = objects->config->allow_external_name,
+		.wants_service = wish != NULL && wish->service_upstream == SWITCH_ON,
 		.egress = objects->config->egress,
 	};
 	if (service->record.payload != NULL) {
@@ -283,9 +287,10 @@ static const void *build_pool(
 		request.slices = read_slices(objects, service, &request.slice_count);
 	}
 	backend_build(&request, objects->scratch, pool, &problem);
-	pool->key.id = object_id(&node->node, objects->scratch);
-	if (str_find(request.port, '+') != NULL)
-		wish = settle_pool(objects, node, pool);
+	pool->key.id = id;
+	if (settings != NULL)
+		policies_fill_pool(settings, provider_peer_limits(objects->provider).policies,
+			objects->scratch, pool);
 	settle_tls(objects, wish, pool, &problem);
 	tell_users(objects, node, &problem, diags);
 	return pool;

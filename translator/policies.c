@@ -96,7 +96,8 @@ static uint64_t mix_backend(uint64_t digest, const struct backend_wish *b)
 	digest = mix_text(digest, b->ca);
 	digest = mix_text(digest, b->name);
 	digest = mix_text(digest, b->client);
-	return mix_number(digest, (uint64_t)b->protocol << 8 | (uint64_t)b->verify | 1U << 16);
+	return mix_number(digest, (uint64_t)b->service_upstream << 24 | (uint64_t)b->protocol << 8 |
+					  (uint64_t)b->verify | 1U << 16);
 }
 
 void policies_settle_pool(const struct plan *plan, struct arena *arena, struct plan_pool *pool)
@@ -134,7 +135,7 @@ void policies_settle_pool(const struct plan *plan, struct arena *arena, struct p
 			arena, "%.*s+%016llx", STR_FMT(pool->port), (unsigned long long)digest);
 }
 
-const struct backend_wish *policies_fill_pool(
+void policies_fill_pool(
 	const struct plan_pool *settings, uint64_t missing, struct arena *arena, struct pool *pool)
 {
 	pool->stickiness = (struct stickiness *)(uintptr_t)settings->stickiness;
@@ -149,5 +150,4 @@ const struct backend_wish *policies_fill_pool(
 		pool->hash_subset = settings->hash->subset;
 	}
 	pool->health_check = (struct health_check *)(uintptr_t)settings->check;
-	return settings->backend;
 }

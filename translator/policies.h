@@ -14,6 +14,6 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 /* Where a whole class shares a load balancer, stickiness, health checks and backend settings belong to pools:
  * gives the pool those that the plan has for it, and with them a distinct name. */
 void policies_settle_pool(const struct plan *plan, struct arena *arena, struct plan_pool *pool);
-/* Gives the pool what was settled for it, less what the provider lacks (bits of enum policy_bit). Returns how it is to be spoken to; NULL: nothing is said. */
-const struct backend_wish *policies_fill_pool(
+/* Gives the pool what was settled for it, less what the provider lacks (bits of enum policy_bit). */
+void policies_fill_pool(
 	const struct plan_pool *settings, uint64_t missing, struct arena *arena, struct pool *pool);

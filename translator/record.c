@@ -11,6 +11,8 @@ static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
 	[RECORD_ENDPOINTS] = NODE_SLICE,
 	[RECORD_SECRET] = NODE_SECRET,
 	[RECORD_CONFIG_MAP] = NODE_CONFIG_MAP,
+	[RECORD_POD] = NODE_POD,
+	[RECORD_NODE] = NODE_MACHINE,
 };
 
 enum node_kind record_node_kind(enum record_kind kind)

@@ -45,7 +45,7 @@ size_t records_count(const struct records *records, enum record_kind kind)
 
 static struct str key_text(const struct record_key *key, struct arena *arena)
 {
-	if (key->kind == RECORD_INGRESS_CLASS)
+	if (key->kind == RECORD_INGRESS_CLASS || key->kind == RECORD_NODE)
 		return key->name;
 	return key_join(arena, key->namespace, '/', key->name);
 }
@@ -73,6 +73,10 @@ static void change(struct records *records, struct record *record, const struct 
 		return;
 	case NODE_CONFIG_MAP:
 		change_config_map(records->changes, (struct config_map_node *)(void *)record);
+		return;
+	case NODE_POD:
+	case NODE_MACHINE:
+		change_place(records->changes, (struct place_node *)(void *)record);
 		return;
 	case NODE_BALANCER:
 	case NODE_HOST:

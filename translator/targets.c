@@ -151,6 +151,8 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_CONFIG_MAP:
+	case NODE_POD:
+	case NODE_MACHINE:
 	case NODE_KIND_COUNT:
 		return;
 	}

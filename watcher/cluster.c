@@ -3,6 +3,7 @@
 
 #include "common/backoff.h"
 #include "common/clock.h"
+#include "common/http.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
@@ -28,7 +29,7 @@ static const double AGE_TOLD_S = 2.0;
 
 /* Ingresses come last, so that a receiver gets what they refer to first. */
 static const enum record_kind order[] = {RECORD_INGRESS_CLASS, RECORD_SERVICE, RECORD_ENDPOINTS,
-	RECORD_SECRET, RECORD_CONFIG_MAP, RECORD_INGRESS};
+	RECORD_SECRET, RECORD_CONFIG_MAP, RECORD_NODE, RECORD_POD, RECORD_INGRESS};
 enum { ORDER_COUNT = sizeof(order) / sizeof(order[0]) };
 
 struct cluster {
@@ -39,6 +40,8 @@ struct cluster {
 	struct reflector *reflectors[REFLECTORS_MAX];
 	size_t reflector_count;
 	struct named_objects *named;
+	char *replica_namespace; /* NULL: none are read */
+	char *replica_selector;  /* percent-encoded */
 	bool is_lost[REFLECTORS_MAX];
 	bool is_discovered; /* at least once */
 	bool is_whole;
@@ -53,6 +56,10 @@ static bool is_wanted(const struct cluster *c, enum record_kind kind)
 {
 	if (kind == RECORD_CONFIG_MAP)
 		return c->config.named.options_name.len != 0;
+	if (kind == RECORD_POD)
+		return c->config.replicas.namespace.len != 0;
+	if (kind == RECORD_NODE)
+		return c->config.replicas.namespace.len != 0 && c->config.replicas.wants_nodes;
 	return kind != RECORD_INGRESS_CLASS || c->config.wants_classes;
 }
 
@@ -225,6 +232,7 @@ static struct reflector *start_reflector(
 		.store = c->config.store,
 		.version = version,
 		.namespace = namespace,
+		.label_selector = version->kind == RECORD_POD ? c->replica_selector : NULL,
 		.options = c->config.options,
 		.traits = &c->traits,
 		.ops = &reflector_ops,
@@ -237,6 +245,12 @@ static void add_reflectors(struct cluster *c, const struct kind_version *version
 	size_t count = version->namespaced ? c->config.namespaces.count : 0;
 	if (version->kind == RECORD_CONFIG_MAP)
 		return; /* see named_objects.h */
+	if (version->kind == RECORD_POD) {
+		must(c->reflector_count < REFLECTORS_MAX);
+		c->reflectors[c->reflector_count++] =
+			start_reflector(c, version, c->replica_namespace);
+		return;
+	}
 	for (size_t i = 0; i < (count != 0 ? count : 1); i++) {
 		must(c->reflector_count < REFLECTORS_MAX);
 		const char *namespace = count != 0 ? c->config.namespaces.items[i] : NULL;
@@ -367,6 +381,10 @@ struct cluster *cluster_new(const struct cluster_config *config)
 	c->traits.wants_streams = config->wants_streams;
 	backoff_init(&c->search, config->options->limits.backoff_first_s,
 		config->options->limits.backoff_max_s);
+	if (config->replicas.namespace.len != 0) {
+		c->replica_namespace = str_dup(config->replicas.namespace);
+		c->replica_selector = http_escape(config->replicas.selector);
+	}
 	struct discovery_config discovery = {
 		.loop = config->loop,
 		.api = config->api,
@@ -412,6 +430,8 @@ void cluster_free(struct cluster *c)
 	discovery_free(c->discovery);
 	ev_timer_stop(c->config.loop, &c->search_timer);
 	ev_timer_stop(c->config.loop, &c->review);
+	free(c->replica_namespace);
+	free(c->replica_selector);
 	free(c);
 }
 

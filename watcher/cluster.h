@@ -27,6 +27,13 @@ struct cluster_ops {
 		void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why);
 };
 
+/* The pods that take traffic, for the addresses that Ingresses show. */
+struct cluster_replicas {
+	struct str namespace; /* empty: none are asked for */
+	struct str selector;  /* of labels, as the API server wants it */
+	bool wants_nodes;     /* their addresses, too */
+};
+
 struct cluster_config {
 	struct ev_loop *loop;
 	struct api *api;
@@ -34,6 +41,7 @@ struct cluster_config {
 	const struct reflector_options *options; /* kept */
 	struct option_list namespaces;           /* kept; none: all */
 	struct named_refs_config named;          /* its texts are kept */
+	struct cluster_replicas replicas;        /* its texts are kept */
 	bool wants_streams;
 	bool wants_classes; /* IngressClass objects */
 	const struct cluster_ops *ops;

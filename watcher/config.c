@@ -4,6 +4,8 @@
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
 
+#include <stdio.h>
+
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "watcher/config.def"
@@ -27,7 +29,7 @@ const struct option_table config_table = {
 
 /* ---- checks that the table of options cannot express ---- */
 
-enum { WORD_MAX = 253 };
+enum { WORD_MAX = 253, SELECTOR_MAX = 1024 };
 
 static bool is_namespace(const char *name)
 {
@@ -63,6 +65,48 @@ struct named_refs_config config_named(const struct config *config)
 	return named;
 }
 
+/* What a label and its value may be made of, and what joins several; what it means is left to the server. */
+static bool is_selector(struct str text)
+{
+	if (text.len == 0 || text.len > SELECTOR_MAX || str_find(text, '=') == NULL)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.p[i];
+		bool is_word =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!is_word && strchr("-_./=,", c) == NULL)
+			return false;
+	}
+	return true;
+}
+
+struct cluster_replicas config_replicas(const struct config *config)
+{
+	struct cluster_replicas replicas = {
+		.wants_nodes = !config->report_node_internal_ip_address};
+	struct str text = str_from(config->publish_pods);
+	const char *slash = str_find(text, '/');
+	if (slash == NULL)
+		return replicas;
+	replicas.namespace = (struct str){text.p, (size_t)(slash - text.p)};
+	replicas.selector = str_skip(text, replicas.namespace.len + 1);
+	return replicas;
+}
+
+static char *check_replicas(const struct config *config)
+{
+	struct cluster_replicas replicas = config_replicas(config);
+	char namespace[64];
+	if (config->publish_pods == NULL)
+		return NULL;
+	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(replicas.namespace));
+	if (replicas.namespace.len >= sizeof(namespace) || !is_namespace(namespace) ||
+		!is_selector(replicas.selector))
+		return xasprintf("--publish-pods %s: NAMESPACE/LABEL=VALUE is expected",
+			config->publish_pods);
+	return NULL;
+}
+
 char *config_check(const struct config *config)
 {
 	if (strlen(config->ingress_class) > WORD_MAX ||
@@ -86,5 +130,6 @@ char *config_check(const struct config *config)
 			return xasprintf("--namespace %s: no name of a namespace",
 				config->namespaces.items[i]);
 	}
-	return check_lease(config);
+	char *problem = check_replicas(config);
+	return problem != NULL ? problem : check_lease(config);
 }

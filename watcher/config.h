@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/daemon.h"
+#include "watcher/cluster.h"
 #include "watcher/named_refs.h"
 
 #define ADMIN_PORT "10241"
@@ -44,6 +45,8 @@ struct config {
 	char *ingress_nginx_prefix;
 	char *ingress_nginx_configmap;
 	bool update_status;
+	char *publish_pods;
+	bool report_node_internal_ip_address;
 	char *places;
 	char *documents;
 	char *manifest_namespace;
@@ -53,5 +56,7 @@ extern const struct option_table config_table;
 
 /* What is watched by its name; texts of the configuration. */
 struct named_refs_config config_named(const struct config *config);
+/* Which pods are read, and whether nodes are. */
+struct cluster_replicas config_replicas(const struct config *config);
 /* NULL, or what is wrong in words (the caller frees it). */
 char *config_check(const struct config *config);

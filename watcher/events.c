@@ -104,6 +104,8 @@ static void add_object(struct json *event, const struct events *e, const struct 
 		[RECORD_ENDPOINTS] = "EndpointSlice",
 		[RECORD_SECRET] = "Secret",
 		[RECORD_CONFIG_MAP] = "ConfigMap",
+		[RECORD_POD] = "Pod",
+		[RECORD_NODE] = "Node",
 	};
 	const struct kind_version *version = e->versions[p->kind];
 	struct json *object = json_add_object(event, "involvedObject");

@@ -47,6 +47,15 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 			{RECORD_CONFIG_MAP, "v1", "configmaps", "ConfigMap", true, NULL,
 				project_config_map},
 		},
+	[RECORD_POD] =
+		{
+			/* Only of one selector, see cluster.h. */
+			{RECORD_POD, "v1", "pods", "Pod", true, NULL, project_pod},
+		},
+	[RECORD_NODE] =
+		{
+			{RECORD_NODE, "v1", "nodes", "Node", false, NULL, project_node},
+		},
 };
 
 const struct kind_version *kind_version_at(enum record_kind kind, size_t index)

@@ -357,6 +357,7 @@ static void open_parts(const struct config *config)
 		.api = watcher.api,
 		.namespaces = config->namespaces,
 		.options = config_named(config),
+		.pods_namespace = config_replicas(config).namespace,
 		.again_s = 2. * config->backoff_max, /* a minute, unless told otherwise */
 		.on_missing = on_writer_problem,
 		.ctx = &watcher.rights_missing,
@@ -368,6 +369,7 @@ static void open_parts(const struct config *config)
 		.options = &watcher.reflectors,
 		.namespaces = config->namespaces,
 		.named = config_named(config),
+		.replicas = config_replicas(config),
 		.wants_streams = config->streaming_lists,
 		.wants_classes = config->ingress_classes,
 		.ops = &cluster_ops,

@@ -74,6 +74,8 @@ static bool is_watched(
 		return false;
 	if (version->kind == RECORD_CONFIG_MAP)
 		return config->ingress_nginx_configmap != NULL;
+	if (version->kind == RECORD_POD || version->kind == RECORD_NODE)
+		return false; /* manifests have no statuses */
 	return !version->namespaced ||
 	       !json_get_str(json_get(object, "metadata"), "namespace", &namespace) ||
 	       is_watched_namespace(config, namespace);
@@ -280,7 +282,8 @@ static void send_all(struct filter *filter)
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
 		bool is_there = k == RECORD_INGRESS_CLASS ? has_classes
 				: k == RECORD_CONFIG_MAP  ? config->ingress_nginx_configmap != NULL
-							  : true;
+				: k == RECORD_POD || k == RECORD_NODE ? filter->store.counts[k] != 0
+								      : true;
 		if (is_there)
 			filter->kinds[count++] = k;
 	}

@@ -71,6 +71,8 @@ project_fn project_endpoint_slice_v1beta1;
 project_fn project_endpoints;
 project_fn project_secret;
 project_fn project_config_map;
+project_fn project_pod;
+project_fn project_node;
 
 /* Name, namespace and so on. False: the error says why; *ret_meta still has what identifies the
  * object, as far as it can be read. Without a name it has nothing. */
@@ -120,6 +122,8 @@ union project_record {
 	struct endpoints_record endpoints;
 	struct secret_record secret;
 	struct config_map_record config_map;
+	struct pod_record pod;
+	struct node_record node;
 };
 
 /* ---- for the projecting functions themselves ---- */

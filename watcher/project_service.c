@@ -162,6 +162,8 @@ bool project_service(struct projection *p, const struct json *object,
 		!project_get_text(p, spec, &place, "externalName", &record->external_name))
 		return false;
 	record->headless = str_eq_c(cluster_ip, "None");
+	if (!record->headless)
+		record->cluster_ip = cluster_ip;
 	record->has_selector = json_count(selector) != 0;
 	return read_ports(p, spec, &place, record) &&
 	       read_layer_4(p, object, spec, &place, meta, record);

@@ -50,6 +50,7 @@ struct reflector_config {
 	const struct kind_version *version;
 	const char *namespace;                   /* kept; NULL: all */
 	const char *name;                        /* kept; of the only object; NULL: all */
+	const char *label_selector;              /* kept; percent-encoded; NULL: none */
 	const struct reflector_options *options; /* kept */
 	struct reflector_traits *traits;         /* kept */
 	const struct reflector_ops *ops;

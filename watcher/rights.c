@@ -27,6 +27,10 @@ static const struct need {
 	{RECORD_SECRET, "watch", ""},
 	{RECORD_CONFIG_MAP, "list", ""},
 	{RECORD_CONFIG_MAP, "watch", ""},
+	{RECORD_POD, "list", ""},
+	{RECORD_POD, "watch", ""},
+	{RECORD_NODE, "list", ""},
+	{RECORD_NODE, "watch", ""},
 	{RECORD_INGRESS, "list", ""},
 	{RECORD_INGRESS, "watch", ""},
 	{RECORD_INGRESS, "patch", "status"},
@@ -60,10 +64,20 @@ static bool is_by_name(const struct rights *r)
 	return needs[r->need].kind == RECORD_CONFIG_MAP;
 }
 
-static const char *namespace_of(const struct rights *r)
+/* Of pods those of one namespace are asked for, whatever else is watched. */
+static bool is_of_pods(const struct rights *r)
 {
+	return needs[r->need].kind == RECORD_POD;
+}
+
+static struct str namespace_of(const struct rights *r)
+{
+	if (is_of_pods(r))
+		return r->config.pods_namespace;
+	if (is_by_name(r))
+		return r->config.options.options_namespace;
 	bool is_everywhere = r->config.namespaces.count == 0 || !is_namespaced(r, &needs[r->need]);
-	return is_everywhere ? NULL : r->config.namespaces.items[r->namespace];
+	return is_everywhere ? STR_NONE : str_from(r->config.namespaces.items[r->namespace]);
 }
 
 static const char *resource_of(const struct rights *r)
@@ -95,20 +109,17 @@ static struct json *make_review(const struct rights *r)
 	json_add_str(what, "resource", str_from(resource_of(r)));
 	if (need->subresource[0] != '\0')
 		json_add_str(what, "subresource", str_from(need->subresource));
-	if (is_by_name(r)) {
-		json_add_str(what, "namespace", r->config.options.options_namespace);
+	if (namespace_of(r).len != 0)
+		json_add_str(what, "namespace", namespace_of(r));
+	if (is_by_name(r))
 		json_add_str(what, "name", r->config.options.options_name);
-	} else if (namespace_of(r) != NULL) {
-		json_add_str(what, "namespace", str_from(namespace_of(r)));
-	}
 	return review;
 }
 
 static void note_missing(struct rights *r)
 {
 	const struct need *need = &needs[r->need];
-	struct str namespace =
-		is_by_name(r) ? r->config.options.options_namespace : str_from(namespace_of(r));
+	struct str namespace = namespace_of(r);
 	struct str name = is_by_name(r) ? r->config.options.options_name : STR("");
 	struct str group = group_of(r);
 	char right[512];
@@ -126,7 +137,7 @@ static void note_missing(struct rights *r)
 
 static void step(struct rights *r)
 {
-	bool is_once = r->config.namespaces.count == 0 || is_by_name(r) ||
+	bool is_once = r->config.namespaces.count == 0 || is_by_name(r) || is_of_pods(r) ||
 		       !is_namespaced(r, &needs[r->need]);
 	if (!is_once && ++r->namespace < r->config.namespaces.count)
 		return;

@@ -18,8 +18,9 @@ struct rights_config {
 	struct api *api;
 	struct option_list namespaces; /* kept; none: all */
 	struct named_refs_config
-		options; /* whose ConfigMap has to be readable; its texts are kept */
-	double again_s;  /* between checks while a right is missing */
+		options;           /* whose ConfigMap has to be readable; its texts are kept */
+	struct str pods_namespace; /* of the pods that are read; kept */
+	double again_s;            /* between checks while a right is missing */
 	/* What is missing, one line for each right ("list ingresses.networking.k8s.io (not allowed)"); NULL: nothing. */
 	void (*on_missing)(void *ctx, const char *missing);
 	void *ctx;

@@ -57,7 +57,7 @@ def test_manifests_become_records(tmp_path):
     [kept] = [body for kind, body in told if kind == "keep"]
     assert kept["name"] == "broken"
     *objects, counts = [json.loads(line) for line in (tmp_path / "places").read_text().splitlines()]
-    assert counts == {"counts": {"ingress": 2, "ingress-class": 0, "service": 1, "endpoints": 0, "secret": 0, "config-map": 0}}
+    assert counts == {"counts": {"ingress": 2, "ingress-class": 0, "service": 1, "endpoints": 0, "secret": 0, "config-map": 0, "pod": 0, "node": 0}}
     assert [(o["kind"], o["name"], o["file"]) for o in objects] == [
         ("Ingress", "web", "-"), ("Service", "one", "-"), ("Ingress", "broken", "-"), ("Ingress", "broken", "-")]
     assert [o["line"] for o in objects] == [1, 6, 11, 11]

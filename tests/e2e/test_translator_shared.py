@@ -7,11 +7,13 @@ import pathlib
 import pytest
 
 from lib.daemon import Daemon
+from lib.engine import KINDS
 from lib.line import build_folder
 from lib.links import Provider, Watcher
 
 PATIENCE_S = 90.0
 BALANCER = "class/rancher"
+PLACES = [*KINDS, "pod", "node"]
 
 
 def ingress(name: str, host: str = "x.org", **more: object) -> dict:
@@ -70,6 +72,58 @@ def test_ports_and_the_published_service_are_options(translator, tmp_path):
         await_status(watcher, "ingress", "web", "192.0.2.1")
         watcher.upsert({**edge, "addresses": [{"ip": "192.0.2.1"}, {"ip": "192.0.2.2"}]})
         await_status(watcher, "ingress", "web", "192.0.2.1", "192.0.2.2")
+
+
+def pod(name: str, node: str, ready: bool = True) -> dict:
+    return {"kind": "pod", "namespace": "edge", "name": name, "uid": f"u-{name}", "node": node, "host_ip": f"10.0.9.{name[-1]}", "ready": ready}
+
+
+def node(name: str, **addresses: str) -> dict:
+    return {"kind": "node", "name": name, "uid": f"u-{name}", **addresses}
+
+
+def test_addresses_of_nodes_are_shown_while_their_replicas_are_ready(translator, tmp_path):
+    daemon = translator()
+    with Watcher(tmp_path, {"kinds": PLACES}) as watcher, Provider(tmp_path, grouping="merged") as provider:
+        watcher.snapshot([ingress("web"), pod("p1", "n1"), pod("p2", "n2"), pod("p3", "n3", ready=False), pod("p4", "n4"),
+                          node("n1", internal_ip="10.0.0.1"), node("n2", internal_ip="10.0.0.2", external_ip="192.0.2.2"),
+                          node("n3", internal_ip="10.0.0.3")], PLACES)
+        provider.wait(lambda: ports(provider) == [80], "the listener", PATIENCE_S)
+        provider.report(BALANCER, "203.0.113.1")
+        await_status(watcher, "ingress", "web", "10.0.0.1", "192.0.2.2")
+        watcher.upsert(pod("p3", "n3"))
+        await_status(watcher, "ingress", "web", "10.0.0.1", "10.0.0.3", "192.0.2.2")
+        watcher.delete(node("n1"))
+        await_status(watcher, "ingress", "web", "10.0.0.3", "192.0.2.2")
+        watcher.upsert(node("n2", internal_ip="10.0.0.2"))
+        await_status(watcher, "ingress", "web", "10.0.0.2", "10.0.0.3")
+        watcher.delete(pod("p3", "n3"))
+        await_status(watcher, "ingress", "web", "10.0.0.2")
+        told = len(watcher.view.statuses)
+        watcher.upsert(pod("p2", "n2", ready=False))
+        daemon.wait_event("publish-pods-missing", timeout=PATIENCE_S)
+        watcher.upsert(pod("p1", "n9"), node("n9", internal_ip="10.0.0.9"))
+        await_status(watcher, "ingress", "web", "10.0.0.9")
+        assert len(watcher.view.statuses) == told + 1, "while no replica was ready, the last addresses had to stay"
+
+
+def test_without_nodes_the_addresses_of_pods_count(translator, tmp_path):
+    translator()
+    with Watcher(tmp_path, {"kinds": PLACES[:-1]}) as watcher, Provider(tmp_path, grouping="merged") as provider:
+        watcher.snapshot([ingress("web"), pod("p1", "n1"), pod("p2", "n1")], PLACES[:-1])
+        provider.wait(lambda: ports(provider) == [80], "the listener", PATIENCE_S)
+        provider.report(BALANCER, "203.0.113.1")
+        await_status(watcher, "ingress", "web", "10.0.9.1", "10.0.9.2")
+
+
+def test_a_published_service_counts_more_than_nodes(translator, tmp_path):
+    translator("--publish-service", "a/edge")
+    with Watcher(tmp_path, {"kinds": PLACES[:-1]}) as watcher, Provider(tmp_path, grouping="merged") as provider:
+        edge = {"kind": "service", "namespace": "a", "name": "edge", "uid": "e", "addresses": [{"ip": "192.0.2.1"}]}
+        watcher.snapshot([ingress("web"), pod("p1", "n1"), edge], PLACES[:-1])
+        provider.wait(lambda: ports(provider) == [80], "the listener", PATIENCE_S)
+        provider.report(BALANCER, "203.0.113.1")
+        await_status(watcher, "ingress", "web", "192.0.2.1")
 
 
 def test_a_service_that_left_while_the_translator_was_dead_is_released(translator, tmp_path):

@@ -30,7 +30,8 @@ from .processes import WITH_US
 from .wait import wait_for
 
 CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "endpointslice-controller")
-RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
+KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
+RIGHTS, RIGHTS_TO_PODS = KUBERNETES / "base/rights.yaml", KUBERNETES / "daemonset/rights.yaml"
 
 
 def assets() -> pathlib.Path | None:
@@ -160,5 +161,5 @@ class RealKube:
         account = next(item for item in yaml.safe_load_all(RIGHTS.read_text()) if item["kind"] == "ServiceAccount")["metadata"]
         cluster = self._cluster.within(account["namespace"])
         cluster.kubectl("create", "namespace", account["namespace"])
-        cluster.kubectl("apply", "-f", str(RIGHTS))
+        cluster.kubectl("apply", "-f", str(RIGHTS), "-f", str(RIGHTS_TO_PODS))
         return cluster.kubectl("create", "token", account["name"], "--duration=24h").strip()

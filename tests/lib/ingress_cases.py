@@ -39,7 +39,7 @@ def name_in(row: dict[str, Any], name: str) -> str:
 
 def ingress_of(row: dict[str, Any], index: int, class_name: str, wish: dict[str, Any]) -> dict[str, Any]:
     def backend(pool: str) -> dict[str, Any]:
-        return {"service": {"name": name_in(row, pool), "port": {"number": 80}}}
+        return {"service": {"name": name_in(row, pool), "port": {"number": port_of(row)}}}
     name = name_in(row, f"i{index}")
     annotations = {PREFIX + key: value for key, value in with_row(row, wish.get("annotations", {})).items()}
     rules = [{**({"host": of_row(row, host)} if host else {}),
@@ -52,6 +52,11 @@ def ingress_of(row: dict[str, Any], index: int, class_name: str, wish: dict[str,
         spec["defaultBackend"] = backend(wish["default"])
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
             "spec": spec}
+
+
+def port_of(row: dict[str, Any]) -> int:
+    """Of the Services; the one on which backends listen where these stand at the cluster addresses."""
+    return 8080 if row.get("cluster") else 80
 
 
 def pools_of(row: dict[str, Any]) -> set[str]:
@@ -93,9 +98,11 @@ class World:
     def services(self, row: dict[str, Any]) -> Iterable[dict[str, Any]]:
         for pool in sorted(pools_of(row) - {"missing"}):
             name = name_in(row, pool)
-            yield {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": NAMESPACE},
-                   "spec": {"ports": [{"name": "web", "port": 80, "targetPort": 8080}]}}
             ips = [self.backends[pool].ip] if pool in self.backends else []
+            at = {"clusterIP": ips[0]} if row.get("cluster") else {}
+            yield {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": NAMESPACE},
+                   "spec": {"ports": [{"name": "web", "port": port_of(row), "targetPort": 8080}], **at}}
+            ips = [] if at else ips
             yield {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
                    "metadata": {"name": f"{name}-a", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": name}},
                    "ports": [{"name": "web", "port": 8080, "protocol": "TCP"}],

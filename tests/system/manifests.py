@@ -2,7 +2,10 @@
 """What `kubectl kustomize` makes of docker/kubernetes."""
 from __future__ import annotations
 
+import os
+import pathlib
 import subprocess
+import tempfile
 
 import yaml
 
@@ -17,6 +20,14 @@ def rendered(kind: str) -> list[dict]:
                           timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
+
+
+def rendered_with(kind: str, component: str) -> list[dict]:
+    """With a component put on top of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        above = os.path.relpath(ROOT / "docker/kubernetes", os.path.realpath(folder))
+        (pathlib.Path(folder) / "kustomization.yaml").write_text(f"resources: [{above}/{kind}]\ncomponents: [{above}/{component}]\n")
+        return rendered(folder)
 
 
 def rules(objects: list[dict]) -> list[dict]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .manifests import KINDS, rendered, rights
+from .manifests import KINDS, rendered, rendered_with, rights
 
 
 def one(objects: list[dict], kind: str) -> dict:
@@ -140,3 +140,26 @@ def test_credentials_are_mounted_once(objects):
 
 def test_rights_are_the_same_everywhere():
     assert all(rights(rendered(kind)) == rights(rendered(KINDS[0])) for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", ["nginx", "haproxy"])
+def test_a_proxy_on_every_node(kind):
+    objects = rendered_with(kind, "daemonset")
+    assert not [each for each in objects if each["kind"] in ("Deployment", "PodDisruptionBudget", "Service")]
+    daemons = one(objects, "DaemonSet")
+    assert not {"replicas", "strategy"} & daemons["spec"].keys() and daemons["spec"]["updateStrategy"]["type"] == "RollingUpdate"
+    plain = {each["name"]: each for each in one(rendered(kind), "Deployment")["spec"]["template"]["spec"]["containers"]}
+    pods = daemons["spec"]["template"]
+    changed = {each["name"]: each for each in pods["spec"]["containers"]}
+    assert [port["hostPort"] for port in changed["proxy"]["ports"]] == [80, 443]
+    assert all("hostPort" not in port for name, each in changed.items() if name != "proxy" for port in each.get("ports", []))
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pods["spec"].keys()
+    given = {row["name"]: row["value"] for row in changed["watcher"]["env"]}
+    namespace, _, selector = given["SLUICE_PUBLISH_PODS"].partition("/")
+    assert given["SLUICE_LEADER_ELECT"] == "true" and namespace == daemons["metadata"]["namespace"]
+    assert dict([selector.split("=")]).items() <= pods["metadata"]["labels"].items()
+    assert "SLUICE_PUBLISH_SERVICE" not in {row["name"] for row in changed["translator"]["env"]}
+    assert changed["provider"] == plain["provider"]
+    asked = [rule for each in objects if each["kind"] == "Role" for rule in each["rules"] if rule["resources"] == ["pods"]]
+    asked += [rule for each in objects if each["kind"] == "ClusterRole" for rule in each["rules"] if rule["resources"] == ["nodes"]]
+    assert [rule["verbs"] for rule in asked] == [["list", "watch"], ["list", "watch"]]

@@ -17,16 +17,26 @@ enum {
 
 /* ---- redirects ---- */
 
-/* The statuses that are redirects; others count as the usual one. */
+/* Out of its range the usual one counts. */
 static uint64_t status_of(const struct nginx_reader *r, enum nginx_row row, uint64_t usual)
 {
-	int64_t status = nginx_value_number(r->v, row, 300, 308, (int64_t)usual);
-	bool is_good = (status >= 301 && status <= 303) || status == 307 ||
-		       (status == 308 && row == NGINX_ROW_permanent_redirect_code);
-	if (!is_good)
-		nginx_values_refuse(
-			r->v, row, &r->teller, "it is no redirect, %d is taken", (int)usual);
-	return is_good ? (uint64_t)status : usual;
+	int64_t most = row == NGINX_ROW_permanent_redirect_code ? 308 : 307;
+	int64_t status = nginx_value_number(r->v, row, 300, most, (int64_t)usual);
+	return (uint64_t)status;
+}
+
+static bool is_redirect(uint64_t status)
+{
+	return (status >= 301 && status <= 303) || status == 307 || status == 308;
+}
+
+/* nginx's `return` has no Location with other statuses: the URL is what they say. */
+static void answer_with(const struct nginx_reader *r, enum nginx_row row, uint64_t status)
+{
+	struct fixed_answer *answer = NGINX_NEW(r, struct fixed_answer);
+	*answer = (struct fixed_answer){.status = status, .text = nginx_text(r, row)};
+	if (nginx_ask(r, POLICY_FIXED_ANSWER, row))
+		r->d->route->answer = answer;
 }
 
 static void redirect_to(const struct nginx_reader *r, enum nginx_row row, uint64_t status)
@@ -34,6 +44,10 @@ static void redirect_to(const struct nginx_reader *r, enum nginx_row row, uint64
 	struct pieces pieces = {0};
 	struct str text = nginx_text(r, row);
 	bool is_path = str_starts_with(text, STR("/")) && !str_starts_with(text, STR("//"));
+	if (!is_redirect(status)) {
+		answer_with(r, row, status);
+		return;
+	}
 	if (is_path && !nginx_value_is_on(r->v, NGINX_ROW_relative_redirects, false))
 		nginx_pieces_add_origin(&pieces, r->d->arena, REQUEST_HOST);
 	pieces_add_text(&pieces, r->d->arena, text);

@@ -111,6 +111,15 @@ static void read_name(const struct backend_reader *r)
 		wish->name = host;
 }
 
+static void read_upstream(const struct backend_reader *r)
+{
+	const enum nginx_row row = NGINX_ROW_service_upstream;
+	struct backend_wish *wish = &r->values->backend;
+	if (nginx_value_is_on(r->v, row, false) &&
+		!is_said(r, wish->service_upstream != SWITCH_UNSET, row))
+		wish->service_upstream = SWITCH_ON;
+}
+
 /* ---- stickiness ---- */
 
 static bool is_word(struct str text)
@@ -183,6 +192,10 @@ static struct affinity *make_affinity(const struct backend_reader *r)
 static void read_affinity(const struct backend_reader *r)
 {
 	const enum nginx_row row = NGINX_ROW_affinity;
+	/* What the main Ingress wants is not the canary's then, whatever it says itself. */
+	if (nginx_value_is_on(r->v, NGINX_ROW_canary, false) &&
+		nginx_value_is(r->v, NGINX_ROW_affinity_canary_behavior, "legacy"))
+		return;
 	if (!has(r, row) || is_said(r, r->values->stickiness != NULL, row))
 		return;
 	struct stickiness *stickiness = arena_alloc(r->teller->arena, sizeof(*stickiness));
@@ -208,5 +221,6 @@ void ingress_nginx_read_values(struct nginx_values *nginx, const struct nginx_te
 	read_verify(&r);
 	read_tls_secret(&r);
 	read_name(&r);
+	read_upstream(&r);
 	read_affinity(&r);
 }

@@ -30,9 +30,10 @@ KINDS = {
     "Namespace": ("namespaces", "v1"),
     "Event": ("events", "v1"),
     "Pod": ("pods", "v1"),
+    "Node": ("nodes", "v1"),
     "ConfigMap": ("configmaps", "v1"),
 }
-CLUSTER_SCOPED = ("namespaces", "ingressclasses")
+CLUSTER_SCOPED = ("namespaces", "ingressclasses", "nodes")
 API_VERSIONS = dict(KINDS.values())
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 

@@ -89,6 +89,7 @@ ENDPOINT_SLICES = Resource(
 SECRETS = _core("secrets", "Secret")
 CONFIG_MAPS = _core("configmaps", "ConfigMap", short=("cm",))
 PODS = _core("pods", "Pod", short=("po",), status=True)
+NODES = _core("nodes", "Node", namespaced=False, short=("no",), status=True)
 NAMESPACES = _core("namespaces", "Namespace", namespaced=False, short=("ns",), status=True)
 EVENTS = _core("events", "Event", short=("ev",), create_on_update=True)
 LEASES = Resource(
@@ -115,6 +116,6 @@ APPLIED = (
 )
 
 RESOURCES = (
-    *APPLIED, CONFIG_MAPS, ENDPOINTS, EVENTS, NAMESPACES, PODS, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
+    *APPLIED, CONFIG_MAPS, ENDPOINTS, EVENTS, NAMESPACES, NODES, PODS, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
 )
 BY_PLURAL = {resource.plural: resource for resource in RESOURCES}

@@ -190,7 +190,7 @@ static const struct row rows[] = {
 				"{\"name\"=>\"dns\", \"port\"=>53, \"protocol\"=>\"udp\", "
 				"\"target_name\"=>\"dns\"}, "
 				"{\"name\"=>\"s\", \"port\"=>9, \"protocol\"=>\"sctp\", "
-				"\"target_number\"=>9}]}"},
+				"\"target_number\"=>9}], \"cluster_ip\"=>\"10.0.0.1\"}"},
 	{"a load balancer of ours", RECORD_SERVICE, 0,
 		META(",\"uid\":\"u\",\"creationTimestamp\":\"2026-07-14T09:00:00Z\","
 		     "\"deletionTimestamp\":\"2026-07-14T09:00:01Z\","
@@ -355,6 +355,54 @@ static const struct row rows[] = {
 		HEAD("config-map") "}"},
 	{"a value that is no text", RECORD_CONFIG_MAP, 0, META("") ",\"data\":{\"a\":1}}",
 		"refused: data: has a value that is no text"},
+
+	/* ---- Pod and Node ---- */
+	{"a pod that is ready", RECORD_POD, 0,
+		META(",\"uid\":\"u\"") ",\"spec\":{\"nodeName\":\"n1\"},"
+				       "\"status\":{\"hostIP\":\"10.0.0.1\",\"conditions\":["
+				       "{\"type\":\"Initialized\",\"status\":\"False\"},"
+				       "{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+		HEAD("pod") ", \"node\"=>\"n1\", \"host_ip\"=>\"10.0.0.1\", \"ready\"=>true}"},
+	{"a pod that is not ready", RECORD_POD, 0,
+		META(",\"uid\":\"u\"") ",\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"conditions\":"
+				       "["
+				       "{\"type\":\"Ready\",\"status\":\"False\"}]}}",
+		HEAD("pod") ", \"node\"=>\"n1\"}"},
+	{"a pod that nobody knows of", RECORD_POD, 0,
+		META(",\"uid\":\"u\"") ",\"status\":{\"conditions\":["
+				       "{\"type\":\"Ready\",\"status\":\"Unknown\"},{}]}}",
+		HEAD("pod") "}"},
+	{"a pod that is being deleted", RECORD_POD, 0,
+		META(",\"uid\":\"u\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"") ",\"spec\":{"
+										      "\"nodeName\""
+										      ":\"n1\"},"
+										      "\"status\":{"
+										      "\"conditions"
+										      "\":["
+										      "{\"type\":"
+										      "\"Ready\","
+										      "\"status\":"
+										      "\"True\"}]}"
+										      "}",
+		HEAD("pod") ", \"node\"=>\"n1\"}"},
+	{"a pod without anything", RECORD_POD, 0, META(",\"uid\":\"u\"") "}", HEAD("pod") "}"},
+	{"conditions that are no list", RECORD_POD, 0, META("") ",\"status\":{\"conditions\":{}}}",
+		"refused: status.conditions: must be a list"},
+	{"a pod on a node without a name", RECORD_POD, 0, META("") ",\"spec\":{\"nodeName\":1}}",
+		"refused: spec.nodeName: must be text"},
+	{"a node", RECORD_NODE, 0,
+		META(",\"uid\":\"u\"") ",\"status\":{\"addresses\":["
+				       "{\"type\":\"Hostname\",\"address\":\"n1\"},"
+				       "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"},"
+				       "{\"type\":\"InternalIP\",\"address\":\"fd00::1\"},"
+				       "{\"type\":\"ExternalIP\",\"address\":\"192.0.2.1\"}]}}",
+		HEAD("node") ", \"external_ip\"=>\"192.0.2.1\", \"internal_ip\"=>\"10.0.0.1\"}"},
+	{"a node whose addresses make no sense", RECORD_NODE, 0,
+		META(",\"uid\":\"u\"") ",\"status\":{\"addresses\":[1,null,{\"type\":"
+				       "\"InternalIP\"},"
+				       "{\"type\":\"ExternalIP\",\"address\":7}]}}",
+		HEAD("node") "}"},
+	{"a node without a status", RECORD_NODE, 0, META(",\"uid\":\"u\"") "}", HEAD("node") "}"},
 };
 
 /* The body of the only object's message as text; the caller frees it. */
