@@ -35,7 +35,7 @@
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
-#include "provider-nginx/traffic_server.h"
+#include "provider-proxy/traffic_server.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -484,6 +484,9 @@ static char *control_socket(void *ctx)
 	return conf_control_path(&self.options);
 }
 
+static const struct traffic_source traffic_source = {
+	.url = "http://nginx/v1/traffic", .socket = control_socket};
+
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	char *problem = config_check(&config);
@@ -532,7 +535,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		start_all(daemon_loop(daemon));
 	if (config.local.metrics_ingresses != 0)
 		self.traffic_server = traffic_server_new(
-			daemon_loop(daemon), daemon_admin(daemon), control_socket, NULL);
+			daemon_loop(daemon), daemon_admin(daemon), &traffic_source);
 	return problem;
 }
 
