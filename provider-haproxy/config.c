@@ -66,6 +66,9 @@ char *config_check(const struct config *config)
 			config->socket);
 	if (config->cookie_key[0] == 0 || strlen(config->cookie_key) > 256)
 		return xstrdup("--cookie-key must have 1 to 256 bytes");
+	if (config->local.metrics_ingresses != 0 && config_access_log_server(config) != NULL)
+		return xstrdup("--metrics-ingresses counts from lines of the access log, which "
+			       "therefore cannot go to a syslog server: see --access-log-to");
 	return access_log_problem(config->local.access_log_to);
 }
 

@@ -109,6 +109,7 @@ static void show_main(struct renderer *renderer)
 		.hard_stop_after_s = (unsigned)renderer->config->hard_stop_after,
 		.access_log = (enum access_log_form)renderer->config->local.access_log,
 		.access_log_server = config_access_log_server(renderer->config),
+		.metrics_ingresses = common->options->metrics_ingresses,
 	};
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);

@@ -37,6 +37,12 @@ static bool is_plain_http(const struct view *view)
 	return port_of(view)->protocol == LISTENER_HTTP;
 }
 
+/* Of each request: for the access log, or to be counted. */
+static bool writes_lines(const struct render_input *input)
+{
+	return input->access_log != ACCESS_LOG_OFF || input->metrics_ingresses != 0;
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -63,9 +69,11 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
 		return str_from(port_of(view)->load_balancer.text);
+	case HAPROXY_CFG_VALUE_METRICS_INGRESSES:
+		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses);
 	case HAPROXY_CFG_VALUE_POOL_MATCH:
 		/* A row's value has more behind the name of the pool. */
-		return input->access_log != ACCESS_LOG_OFF ? STR("map_beg") : STR("map_str");
+		return writes_lines(input) ? STR("map_beg") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
@@ -151,17 +159,25 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	const struct render_input *input = view->input;
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
+		return writes_lines(input);
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_LINES:
 		return input->access_log != ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
 		return input->access_log == ACCESS_LOG_JSON;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
-		return input->access_log != ACCESS_LOG_OFF && input->access_log_server == NULL;
+		return writes_lines(input) && input->access_log_server == NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
 		return input->access_log_server != NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT:
 		return input->access_log == ACCESS_LOG_TEXT;
+	case HAPROXY_CFG_BLOCK_COUNTED:
+		return input->metrics_ingresses != 0;
+	case HAPROXY_CFG_BLOCK_UNCOUNTED:
+		return input->metrics_ingresses == 0;
+	case HAPROXY_CFG_BLOCK_ONLY_COUNTED:
+		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
-		return input->access_log == ACCESS_LOG_OFF;
+		return !writes_lines(input);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:

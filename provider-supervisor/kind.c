@@ -19,6 +19,7 @@ static const struct kind kinds[] = {
 		.log_file = "proxy.log",
 		.access_log_file = "proxy-access.log",
 		.access_log_socket = "access.sock",
+		.traffic_socket = "traffic.sock",
 		.drain_signal = SIGUSR1,
 		.ends_orphans = true,
 		.fetches_listeners = true,

@@ -32,6 +32,7 @@ struct kind {
 	const char *log_file;
 	const char *access_log_file;
 	const char *access_log_socket; /* NULL: it writes that file itself */
+	const char *traffic_socket; /* where we tell what we have counted; NULL: it counts itself */
 	int drain_signal; /* takes no more connections, finishes those that it has, and ends */
 	/* A worker whose master is gone ends by itself a moment later. Workers of the other kind go on serving until they are told to drain. */
 	bool ends_orphans;
