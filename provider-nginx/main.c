@@ -484,9 +484,6 @@ static char *control_socket(void *ctx)
 	return conf_control_path(&self.options);
 }
 
-static const struct traffic_source traffic_source = {
-	.url = "http://nginx/v1/traffic", .socket = control_socket};
-
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	char *problem = config_check(&config);
@@ -534,8 +531,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	if (config.local.metrics_ingresses != 0)
-		self.traffic_server = traffic_server_new(
-			daemon_loop(daemon), daemon_admin(daemon), &traffic_source);
+		self.traffic_server = traffic_server_new(daemon_loop(daemon), daemon_admin(daemon),
+			&(struct traffic_source){"http://nginx/v1/traffic", control_socket, NULL});
 	return problem;
 }
 
