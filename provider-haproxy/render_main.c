@@ -154,16 +154,16 @@ static bool is_v6_wildcard(const struct check_ip *ip)
 	return ip->family == AF_INET6 && strcmp(ip->text, "::") == 0;
 }
 
-static bool has_block(const struct view *view, enum haproxy_cfg_block block)
+/* Of what is written of each request. */
+static bool has_line_block(const struct render_input *input, enum haproxy_cfg_block block)
 {
-	const struct render_input *input = view->input;
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
 		return writes_lines(input);
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_LINES:
-		return input->access_log != ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
 		return input->access_log == ACCESS_LOG_JSON;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_LINES:
+		return input->access_log != ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
 		return writes_lines(input) && input->access_log_server == NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
@@ -172,12 +172,21 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return input->access_log == ACCESS_LOG_TEXT;
 	case HAPROXY_CFG_BLOCK_COUNTED:
 		return input->metrics_ingresses != 0;
-	case HAPROXY_CFG_BLOCK_UNCOUNTED:
-		return input->metrics_ingresses == 0;
-	case HAPROXY_CFG_BLOCK_ONLY_COUNTED:
-		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
 		return !writes_lines(input);
+	case HAPROXY_CFG_BLOCK_ONLY_COUNTED:
+		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
+	case HAPROXY_CFG_BLOCK_UNCOUNTED:
+		return input->metrics_ingresses == 0;
+	default:
+		must(false);
+	}
+}
+
+static bool has_block(const struct view *view, enum haproxy_cfg_block block)
+{
+	const struct render_input *input = view->input;
+	switch (block) {
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -212,13 +221,9 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return !is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
-	case HAPROXY_CFG_BLOCK_BIND:
-	case HAPROXY_CFG_BLOCK_FRONTEND:
-	case HAPROXY_CFG_BLOCK_RANGE:
-	case HAPROXY_CFG_BLOCK_RANGE_LINE:
-		break;
+	default:
+		return has_line_block(view->input, block);
 	}
-	must(false);
 }
 
 static bool turn(void *ctx, unsigned block, size_t index)
