@@ -109,6 +109,7 @@ static void show_main(struct renderer *renderer)
 		.hard_stop_after_s = (unsigned)renderer->config->hard_stop_after,
 		.access_log = (enum access_log_form)renderer->config->local.access_log,
 		.access_log_server = config_access_log_server(renderer->config),
+		.trace_context = (enum trace_context)common->options->trace_context,
 		.metrics_ingresses = common->options->metrics_ingresses,
 	};
 	render_main(&common->text, &input, description);

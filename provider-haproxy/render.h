@@ -34,7 +34,8 @@ struct render_input {
 	unsigned hard_stop_after_s;
 	enum access_log_form access_log;
 	const char *access_log_server; /* NULL: lines go to sluice-proxy */
-	int64_t metrics_ingresses;     /* 0: none is counted; else without access_log_server */
+	enum trace_context trace_context;
+	int64_t metrics_ingresses; /* 0: none is counted; else without access_log_server */
 };
 
 /* Letters, digits and /._- only: such a path needs no quoting anywhere. */

@@ -90,6 +90,8 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
+	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
+		return input->trace_context == TRACE_CONTEXT_SAMPLE ? STR("01") : STR("00");
 	}
 	must(false);
 }
@@ -176,6 +178,11 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 		return !writes_lines(input);
 	case HAPROXY_CFG_BLOCK_ONLY_COUNTED:
 		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
+	case HAPROXY_CFG_BLOCK_REQUEST_ID:
+		return input->access_log != ACCESS_LOG_OFF ||
+		       input->trace_context != TRACE_CONTEXT_OFF;
+	case HAPROXY_CFG_BLOCK_TRACE:
+		return input->trace_context != TRACE_CONTEXT_OFF;
 	case HAPROXY_CFG_BLOCK_UNCOUNTED:
 		return input->metrics_ingresses == 0;
 	default:

@@ -28,6 +28,7 @@ void staged_update_main(struct engine *engine)
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
 		.access_log = (enum access_log_form)engine->config->local.access_log,
 		.access_log_server = config_access_log_server(engine->config),
+		.trace_context = (enum trace_context)engine->config->local.trace_context,
 		.metrics_ingresses = engine->config->local.metrics_ingresses,
 	};
 	main_file_make(engine->main_file, input);

@@ -26,7 +26,7 @@ from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import dial
 from lib.wait import wait_for
 
-FIELDS = ["time", "client", "method", "host", "path", "protocol", "status", "bytes", "received", "duration_ms", "connect_ms", "first_byte_ms", "request_id",
+FIELDS = ["time", "client", "method", "host", "path", "protocol", "status", "bytes", "received", "duration_ms", "connect_ms", "first_byte_ms", "request_id", "trace_id",
           "tls", "namespace", "ingress", "service", "endpoint", "reason", "referer", "user_agent"]
 TEXT = re.compile(r'^(?P<client>\S+) - - \[[^]]+\] "(?P<method>\S+) (?P<path>\S+) (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) '
                   r'"(?P<referer>(?:[^"\\]|\\.)*)" "(?P<user_agent>(?:[^"\\]|\\.)*)"(?P<more>( [a-z_]+=("[^"]*"|\S+))+)$')
