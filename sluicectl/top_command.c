@@ -37,6 +37,7 @@ struct top {
 	struct top_row *rows;
 	size_t row_count;
 	size_t shown;
+	size_t limit;  /* of what is shown once */
 	char *problem; /* NULL: none */
 };
 
@@ -117,20 +118,33 @@ static void choose(struct top *top)
 
 /* ---- once ---- */
 
+static void wait_until(double end)
+{
+	double left_s;
+	while ((left_s = end - clock_monotonic_s()) > 0)
+		(void)poll(NULL, 0, (int)ceil(left_s * 1000));
+}
+
+/* Whoever reads JSON gets a value: null, which is no empty list. */
+static int show_none(const struct top *top, enum output_form form)
+{
+	if (form == FORM_JSON || form == FORM_YAML)
+		show_print(stdout, STR("null"), form == FORM_YAML);
+	return live_complain(ASK_AWAY, xstrdup(top->problem));
+}
+
 static int show_once(struct top *top, enum output_form form)
 {
 	struct buf out;
 	if (!look(top))
-		return live_complain(ASK_AWAY, xstrdup(top->problem));
+		return show_none(top, form);
 	if (top->interval_s > 0) {
-		struct timespec pause = {
-			(time_t)top->interval_s, (long)(fmod(top->interval_s, 1) * 1e9)};
-		while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
-			;
+		wait_until(clock_monotonic_s() + top->interval_s);
 		if (!look(top))
-			return live_complain(ASK_AWAY, xstrdup(top->problem));
+			return show_none(top, form);
 	}
 	choose(top);
+	top->shown = top->shown < top->limit ? top->shown : top->limit;
 	buf_init(&out, (top->shown + 1) * ROW_JSON_LEN_MAX);
 	if (form == FORM_JSON || form == FORM_YAML) {
 		must(top_screen_json(&top->view, top->rows, top->shown, &out) == 0);
@@ -260,6 +274,7 @@ static bool read_interval(const char *text, double *ret_interval)
 
 static bool read_args(const struct args *args, struct top *top)
 {
+	size_t skip = 0;
 	const char *filter = args->rest.count != 0 ? args->rest.items[0] : "";
 	if (!live_open(args, &top->ask))
 		return false;
@@ -271,7 +286,7 @@ static bool read_args(const struct args *args, struct top *top)
 			stderr);
 	else if (!read_interval(args->interval, &top->interval_s))
 		fputs("sluicectl: --interval must be seconds, at most 3600\n", stderr);
-	else {
+	else if (live_read_part(args, &skip, &top->limit)) {
 		str_put(top->view.filter, str_from(filter));
 		return true;
 	}
@@ -280,7 +295,7 @@ static bool read_args(const struct args *args, struct top *top)
 
 int command_top(const struct args *args)
 {
-	struct top top = {0};
+	struct top top = {.limit = SIZE_MAX};
 	enum output_form form = live_form(args);
 	int code = CTL_EXIT_USAGE;
 	bool is_screen = !args->once && args->output == NULL && isatty(STDOUT_FILENO) &&

@@ -6,7 +6,7 @@
 #include "sluicectl/top_sample.h"
 
 enum {
-	TOP_FILTER_LEN_MAX = 64,
+	TOP_FILTER_LEN_MAX = 320,
 	TOP_WIDTH_MAX = 512,   /* columns of a terminal that are used */
 	TOP_HEIGHT_MAX = 4096, /* likewise lines */
 };

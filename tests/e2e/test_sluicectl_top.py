@@ -67,6 +67,7 @@ def test_since_the_beginning(proxy):
         assert rows(proxy, "--interval", "0", "--sort", order)[0]["ingress"] == first
     names = [row["ingress"] for row in rows(proxy, "--interval", "0", "--sort", "name") if row["namespace"] == "shop"]
     assert names == ["busy", "failing", "slow"]
+    assert len(rows(proxy, "--interval", "0", "--limit", "2")) == 2
     assert [row["ingress"] for row in rows(proxy, "--interval", "0", "FAIL")] == ["failing"]
     told = top(proxy.runtime, "--interval", "0", "failing").stdout
     assert re.search(r"^shop/failing +5 +0 +5 +100\.0 ", told, re.M) and "\033" not in told
@@ -196,8 +197,9 @@ def test_a_provider_that_goes_and_comes_back():
 
 def test_nobody_counts(tmp_path):
     done = top(tmp_path)
-    assert done.returncode == 4 and "--metrics-ingresses" in done.stderr
-    for arguments in (["--sort", "colour"], ["--interval", "x"], ["--interval", "-1"], ["a", "b"], ["x" * 65]):
+    assert done.returncode == 4 and "--metrics-ingresses" in done.stderr and done.stdout == ""
+    assert top(tmp_path, "-o", "json").stdout == "null\n"
+    for arguments in (["--sort", "colour"], ["--interval", "x"], ["--interval", "-1"], ["a", "b"], ["x" * 321]):
         assert top(tmp_path, *arguments).returncode == 2
 
 
