@@ -5,10 +5,11 @@
 #include "common/tree.h"
 #include "common/xalloc.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { VALUE_LEN_MAX = 32 };
+
+static const double count_max = 9e18; /* as a provider counts; others are no counts */
 
 const char *const top_guards[TOP_GUARDS] = {
 	"source-access", "basic-auth", "external-auth", "client-tls", "rate-limit", "body-limit"};
@@ -107,7 +108,7 @@ static bool read_series(struct str line, struct series *ret_series)
 	str_put(number, line);
 	number[line.len] = '\0';
 	ret_series->value = strtod(number, &end);
-	return *end == '\0' && isfinite(ret_series->value) && ret_series->value >= 0 &&
+	return *end == '\0' && ret_series->value >= 0 && ret_series->value <= count_max &&
 	       ret_series->ingress.len != 0 && is_name(ret_series->ingress) &&
 	       is_name(ret_series->namespace);
 }
