@@ -67,6 +67,9 @@ char *config_check(const struct config *config)
 			config->socket);
 	if (config->cookie_key[0] == 0 || strlen(config->cookie_key) > 256)
 		return xstrdup("--cookie-key must have 1 to 256 bytes");
+	if (config->local.metrics_ingresses != 0 && config_access_log_server(config) != NULL)
+		return xstrdup("--metrics-ingresses counts from lines of the access log, which "
+			       "therefore cannot go to a syslog server: see --access-log-to");
 	char *problem = trusted_proxies_problem(
 		&config->local.trusted_proxies, config->local.client_address_header);
 	return problem != NULL ? problem : access_log_problem(config->local.access_log_to);

@@ -21,6 +21,7 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
+#include "provider-proxy/traffic_server.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -208,6 +209,22 @@ void engine_read_trusted(struct engine *engine)
 		engine_wake(engine);
 }
 
+/* Of sluice-proxy, which counts. */
+static char *traffic_socket(void *ctx)
+{
+	struct engine *engine = ctx;
+	return xasprintf("%s/traffic.sock", engine->proxy_dir);
+}
+
+static void start_telling(struct engine *engine)
+{
+	struct traffic_source source = {
+		.url = "http://sluice-proxy/v1/traffic", .socket = traffic_socket, .ctx = engine};
+	if (engine->config->local.metrics_ingresses != 0)
+		engine->traffic_server =
+			traffic_server_new(engine->loop, daemon_admin(engine->daemon), &source);
+}
+
 struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
 {
@@ -266,6 +283,7 @@ struct engine *engine_new(
 	engine_read_trusted(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);
+	start_telling(engine);
 	return engine;
 }
 
@@ -275,6 +293,7 @@ void engine_free(struct engine *engine)
 		return;
 	if (engine_is_complete(engine))
 		(void)flush_all(engine);
+	traffic_server_free(engine->traffic_server);
 	connection_close(engine->connection, NULL);
 	change_free(engine->change);
 	pump_free(engine->pump);

@@ -50,7 +50,8 @@ struct engine {
 	/* HAProxy. */
 	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox allows no other. */
 	char *proxy_dir;
-	struct proxy *proxy; /* NULL with --socket */
+	struct proxy *proxy;                   /* NULL with --socket */
+	struct traffic_server *traffic_server; /* NULL: no traffic is counted */
 	struct probe *probe;
 	bool is_elsewhere; /* its sandbox allows only a state folder that was removed: it cannot load from ours */
 	struct connection *connection;

@@ -134,6 +134,8 @@ static void show_main(struct renderer *renderer)
 		.access_log_server = config_access_log_server(renderer->config),
 		.trusted_proxies = &renderer->config->local.trusted_proxies,
 		.client_header = renderer->config->local.client_address_header,
+		.trace_context = (enum trace_context)common->options->trace_context,
+		.metrics_ingresses = common->options->metrics_ingresses,
 	};
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);

@@ -37,6 +37,8 @@ struct render_input {
 	const char *access_log_server;             /* NULL: lines go to sluice-proxy */
 	const struct option_list *trusted_proxies; /* see trusted_proxies.h; NULL: none */
 	const char *client_header;
+	enum trace_context trace_context;
+	int64_t metrics_ingresses; /* 0: none is counted; else without access_log_server */
 };
 
 /* Letters, digits and /._- only: such a path needs no quoting anywhere. */

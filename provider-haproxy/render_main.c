@@ -40,6 +40,12 @@ static bool is_plain_http(const struct view *view)
 	return port_of(view)->protocol == LISTENER_HTTP;
 }
 
+/* Of each request: for the access log, or to be counted. */
+static bool writes_lines(const struct render_input *input)
+{
+	return input->access_log != ACCESS_LOG_OFF || input->metrics_ingresses != 0;
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -70,9 +76,11 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
 		return str_from(port_of(view)->load_balancer.text);
+	case HAPROXY_CFG_VALUE_METRICS_INGRESSES:
+		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses);
 	case HAPROXY_CFG_VALUE_POOL_MATCH:
 		/* A row's value has more behind the name of the pool. */
-		return input->access_log != ACCESS_LOG_OFF ? STR("map_beg") : STR("map_str");
+		return writes_lines(input) ? STR("map_beg") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
@@ -93,6 +101,8 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
+	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
+		return input->trace_context == TRACE_CONTEXT_SAMPLE ? STR("01") : STR("00");
 	}
 	must(false);
 }
@@ -176,31 +186,44 @@ static bool is_v6_wildcard(const struct check_ip *ip)
 	return ip->family == AF_INET6 && strcmp(ip->text, "::") == 0;
 }
 
-static bool has_log_block(const struct render_input *input, enum haproxy_cfg_block block)
+/* Of what is written of each request. */
+static bool has_line_block(const struct render_input *input, enum haproxy_cfg_block block)
 {
-	bool is_on = input->access_log != ACCESS_LOG_OFF;
-	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON)
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
+		return writes_lines(input);
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
 		return input->access_log == ACCESS_LOG_JSON;
-	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT)
-		return input->access_log == ACCESS_LOG_TEXT;
-	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG)
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_LINES:
+		return input->access_log != ACCESS_LOG_OFF;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
+		return writes_lines(input) && input->access_log_server == NULL;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
 		return input->access_log_server != NULL;
-	if (block == HAPROXY_CFG_BLOCK_ACCESS_LOG_RING)
-		return is_on && input->access_log_server == NULL;
-	return block == HAPROXY_CFG_BLOCK_NO_ACCESS_LOG ? !is_on : is_on;
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT:
+		return input->access_log == ACCESS_LOG_TEXT;
+	case HAPROXY_CFG_BLOCK_COUNTED:
+		return input->metrics_ingresses != 0;
+	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
+		return !writes_lines(input);
+	case HAPROXY_CFG_BLOCK_ONLY_COUNTED:
+		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
+	case HAPROXY_CFG_BLOCK_REQUEST_ID:
+		return input->access_log != ACCESS_LOG_OFF ||
+		       input->trace_context != TRACE_CONTEXT_OFF;
+	case HAPROXY_CFG_BLOCK_TRACE:
+		return input->trace_context != TRACE_CONTEXT_OFF;
+	case HAPROXY_CFG_BLOCK_UNCOUNTED:
+		return input->metrics_ingresses == 0;
+	default:
+		must(false);
+	}
 }
 
 static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG:
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_JSON:
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_TEXT:
-	case HAPROXY_CFG_BLOCK_NO_ACCESS_LOG:
-		return has_log_block(input, block);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -239,15 +262,9 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return !is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
-	case HAPROXY_CFG_BLOCK_BIND:
-	case HAPROXY_CFG_BLOCK_FRONTEND:
-	case HAPROXY_CFG_BLOCK_RANGE:
-	case HAPROXY_CFG_BLOCK_RANGE_LINE:
-	case HAPROXY_CFG_BLOCK_TRUSTED_JUMP:
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXY:
-		break;
+	default:
+		return has_line_block(view->input, block);
 	}
-	must(false);
 }
 
 static bool turn(void *ctx, unsigned block, size_t index)

@@ -30,6 +30,8 @@ void staged_update_main(struct engine *engine)
 		.access_log_server = config_access_log_server(engine->config),
 		.trusted_proxies = &engine->config->local.trusted_proxies,
 		.client_header = engine->config->local.client_address_header,
+		.trace_context = (enum trace_context)engine->config->local.trace_context,
+		.metrics_ingresses = engine->config->local.metrics_ingresses,
 	};
 	main_file_make(engine->main_file, input);
 }

@@ -42,7 +42,8 @@ struct conf_options {
 		reloads; /* increased when files that it names change, so that the configuration differs */
 	int64_t shutdown_s;
 	enum access_log_form access_log;
-	int64_t metrics_ingresses;    /* 0: none is counted */
+	int64_t metrics_ingresses; /* 0: none is counted */
+	enum trace_context trace_context;
 	struct str access_log_server; /* as nginx wants it; empty: lines go to a file of ours */
 	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
 	bool has_ndk_module;

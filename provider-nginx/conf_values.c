@@ -36,6 +36,9 @@ struct str conf_option_value(
 		return options->lua_dir;
 	case NGINX_CONF_VALUE_METRICS_INGRESSES:
 		return template_printf(text, "%" PRId64, options->metrics_ingresses);
+	case NGINX_CONF_VALUE_TRACE_CONTEXT:
+		return options->trace_context == TRACE_CONTEXT_SAMPLE ? STR("sample")
+								      : STR("begin");
 	case NGINX_CONF_VALUE_TRAFFIC_MB:
 		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 250);
 	case NGINX_CONF_VALUE_MODULES_DIR:
@@ -75,6 +78,8 @@ bool conf_option_block(const struct conf_options *options, enum nginx_conf_block
 		return str_is_empty(options->access_log_server);
 	case NGINX_CONF_BLOCK_ACCESS_LOG_SYSLOG:
 		return !str_is_empty(options->access_log_server);
+	case NGINX_CONF_BLOCK_TRACE:
+		return options->trace_context != TRACE_CONTEXT_OFF;
 	case NGINX_CONF_BLOCK_COUNTS:
 		return options->metrics_ingresses != 0;
 	case NGINX_CONF_BLOCK_NOTES:

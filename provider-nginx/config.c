@@ -141,6 +141,7 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 		.dictionary_mb = config->dictionary_mb,
 		.shutdown_s = (int64_t)config->shutdown_timeout,
 		.metrics_ingresses = config->local.metrics_ingresses,
+		.trace_context = (enum trace_context)config->local.trace_context,
 		.access_log = (enum access_log_form)config->local.access_log,
 		.access_log_server = access_log_address(config),
 		.has_lua_module = has_module(config, "ngx_http_lua_module.so"),

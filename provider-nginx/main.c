@@ -35,7 +35,7 @@
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
-#include "provider-nginx/traffic_server.h"
+#include "provider-proxy/traffic_server.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -531,8 +531,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	if (config.local.metrics_ingresses != 0)
-		self.traffic_server = traffic_server_new(
-			daemon_loop(daemon), daemon_admin(daemon), control_socket, NULL);
+		self.traffic_server = traffic_server_new(daemon_loop(daemon), daemon_admin(daemon),
+			&(struct traffic_source){"http://nginx/v1/traffic", control_socket, NULL});
 	return problem;
 }
 

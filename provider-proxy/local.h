@@ -36,6 +36,7 @@ struct local_options {
 	int access_log;  /* enum access_log_form */
 	char *access_log_to;
 	int64_t metrics_ingresses; /* 0: none */
+	int trace_context;         /* enum trace_context */
 	double check_timeout;
 	double proxy_timeout;
 	double reload_interval_max;

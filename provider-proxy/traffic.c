@@ -128,9 +128,22 @@ static int print_denied(struct buf *out, const struct owner *owner)
 	return err;
 }
 
+/* Of TRAFFIC_LOST. */
+static int print_lost(struct buf *out, struct str line)
+{
+	int64_t count;
+	struct str word;
+	bool is_lost = next_word(&line, &word) && str_eq_c(word, TRAFFIC_LOST);
+	if (!is_lost || !str_to_int(line, 0, INT64_MAX, &count))
+		return 0;
+	return buf_printf(out, "%s_total %" PRId64 "\n", families[TRAFFIC_FAMILY_LOST].name, count);
+}
+
 int traffic_print_line(struct buf *out, enum traffic_family family, struct str line)
 {
 	struct owner owner;
+	if (family == TRAFFIC_FAMILY_LOST)
+		return print_lost(out, line);
 	if (!read_line(line, &owner))
 		return 0;
 	switch (family) {
@@ -149,6 +162,7 @@ int traffic_print_line(struct buf *out, enum traffic_family family, struct str l
 			out, family, "_total", &owner, NULL, NULL, owner.counts[TRAFFIC_RETRIES]);
 	case TRAFFIC_FAMILY_DENIED:
 		return print_denied(out, &owner);
+	case TRAFFIC_FAMILY_LOST:
 	case TRAFFIC_FAMILY_COUNT:
 		break;
 	}

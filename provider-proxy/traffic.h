@@ -2,7 +2,7 @@
 /*
  * Metrics of the traffic of each Ingress, as a scraper gets them. A proxy tells counts as lines, one for each Ingress: `namespace/name` and
  * TRAFFIC_COUNT numbers, in the order of enum traffic_field, with blanks between them. Requests of no Ingress are counted under TRAFFIC_NONE, those of
- * Ingresses beyond the limit under TRAFFIC_OTHERS. No I/O.
+ * Ingresses beyond the limit under TRAFFIC_OTHERS. One line may have TRAFFIC_LOST and one number: requests that could not be counted. No I/O.
  */
 #pragma once
 
@@ -12,13 +12,14 @@
 
 #define TRAFFIC_NONE   "/(none)"
 #define TRAFFIC_OTHERS "/(others)"
+#define TRAFFIC_LOST   "/(lost)"
 
 enum {
 	TRAFFIC_BOUNDS = 11,
 	TRAFFIC_GUARDS = 6,
 };
 
-/* lua/sluice/traffic_counts.lua of provider-nginx has the same order. */
+/* lua/sluice/traffic_counts.lua of provider-nginx and traffic_counts.c of provider-supervisor have the same order. */
 enum traffic_field {
 	TRAFFIC_CLASS,                      /* 1xx to 5xx */
 	TRAFFIC_BUCKET = TRAFFIC_CLASS + 5, /* requests up to each bound, and beyond */

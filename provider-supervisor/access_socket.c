@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/stream.h"
+#include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/listener.h"
 
@@ -16,6 +17,7 @@ struct sender {
 	TAILQ_ENTRY(sender) next;
 	struct access_socket *socket;
 	struct stream *stream;
+	struct traffic_sender numbers;
 };
 
 TAILQ_HEAD(sender_list, sender);
@@ -25,7 +27,9 @@ struct access_socket {
 	struct listener *listener;
 	char *path;
 	char *file;
+	struct traffic_counts *counts;
 	struct sender_list senders;
+	struct buf wanted; /* empty between two calls */
 };
 
 static const struct stream_limits limits = {.in_max = ACCESS_SOCKET_LINE_MAX, .out_max = 1};
@@ -40,6 +44,8 @@ static void drop(struct sender *sender)
 /* What the file does not take is lost: there is no room in memory. */
 static void append(const struct access_socket *socket, struct str lines)
 {
+	if (lines.len == 0)
+		return;
 	int fd = open(socket->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0)
 		return;
@@ -52,19 +58,32 @@ static void append(const struct access_socket *socket, struct str lines)
 	close(fd);
 }
 
-/* Without the connections that ended before HAProxy knew what to do with them, most of which are TLS handshakes that failed, also those by which the
- * provider asks whether we listen. */
-static void append_wanted(const struct access_socket *socket, struct str lines)
+/* Of one line, what is to be logged. Nothing of connections that ended before HAProxy knew what to do with them, most of which are TLS handshakes that
+ * failed, also those by which the provider asks whether we listen. */
+static struct str take_line(struct sender *sender, struct str line)
 {
+	struct traffic_counts *counts = sender->socket->counts;
+	if (line.p[0] != ACCESS_SOCKET_ERROR_MARK)
+		return traffic_counts_take(counts, &sender->numbers, line, true);
+	const char *blank = str_find(line, ' ');
+	struct str rest = str_skip(line, blank != NULL ? (size_t)(blank - line.p) + 1 : line.len);
+	bool is_request = str_starts_with(str_skip(line, 1), STR("0 "));
+	struct str left = traffic_counts_take(counts, &sender->numbers, rest, is_request);
+	return is_request ? left : STR_NONE;
+}
+
+static void take_lines(struct sender *sender, struct str lines)
+{
+	struct access_socket *socket = sender->socket;
 	while (lines.len != 0) {
 		size_t len = (size_t)(str_find(lines, '\n') - lines.p) + 1;
-		struct str line = {lines.p, len};
-		if (lines.p[0] != ACCESS_SOCKET_ERROR_MARK)
-			append(socket, line);
-		else if (str_starts_with(str_skip(line, 1), STR("0 ")))
-			append(socket, str_skip(line, 3));
+		/* No longer than what came. */
+		must(buf_append_str(
+			     &socket->wanted, take_line(sender, (struct str){lines.p, len})) == 0);
 		lines = str_skip(lines, len);
 	}
+	append(socket, buf_str(&socket->wanted));
+	buf_clear(&socket->wanted);
 }
 
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -75,10 +94,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	if (end == NULL)
 		return 0;
 	lines.len = (size_t)(end - lines.p) + 1;
-	if (memchr(lines.p, ACCESS_SOCKET_ERROR_MARK, lines.len) == NULL)
-		append(sender->socket, lines);
-	else
-		append_wanted(sender->socket, lines);
+	take_lines(sender, lines);
 	buf_consume(in, lines.len);
 	return 0;
 }
@@ -108,14 +124,16 @@ static const char *take(void *ctx, int fd)
 	return NULL;
 }
 
-struct access_socket *access_socket_new(
-	struct ev_loop *loop, const char *path, const char *file, int *ret_err)
+struct access_socket *access_socket_new(struct ev_loop *loop, const char *path, const char *file,
+	struct traffic_counts *counts, int *ret_err)
 {
 	struct access_socket *socket = xcalloc(1, sizeof(*socket));
 	socket->loop = loop;
 	socket->path = xstrdup(path);
 	socket->file = xstrdup(file);
+	socket->counts = counts;
 	TAILQ_INIT(&socket->senders);
+	buf_init(&socket->wanted, ACCESS_SOCKET_LINE_MAX);
 	struct listener_config config = {
 		.loop = loop,
 		.path = path,
@@ -142,6 +160,7 @@ void access_socket_free(struct access_socket *socket)
 		listener_free(socket->listener);
 		(void)files_remove(socket->path);
 	}
+	buf_fini(&socket->wanted);
 	free(socket->path);
 	free(socket->file);
 	free(socket);

@@ -4,9 +4,11 @@
  * access_log.h takes them, as those of nginx are. HAProxy keeps lines in a ring in memory while nobody listens, and never waits.
  *
  * A line about what was no request begins with a mark, the number of the connection's error and a blank, which are taken away; unless that is 0 the line
- * is left out.
+ * is left out. What a line has for traffic_counts.h is counted and taken away.
  */
 #pragma once
+
+#include "provider-supervisor/traffic_counts.h"
 
 #include <ev.h>
 
@@ -17,8 +19,8 @@ enum {
 
 struct access_socket;
 
-/* `path`: of the socket, for root and our own user. `file`: where lines are appended, at once. Both are copied. NULL and a negative errno in *ret_err if
- * the socket cannot be made. */
-struct access_socket *access_socket_new(
-	struct ev_loop *loop, const char *path, const char *file, int *ret_err);
+/* `path`: of the socket, for root and our own user. `file`: where lines are appended, at once. Both are copied. `counts` must live as long. NULL and a negative
+ * errno in *ret_err if the socket cannot be made. */
+struct access_socket *access_socket_new(struct ev_loop *loop, const char *path, const char *file,
+	struct traffic_counts *counts, int *ret_err);
 void access_socket_free(struct access_socket *socket);

@@ -20,6 +20,7 @@ static const struct kind kinds[] = {
 		.access_log_file = "proxy-access.log",
 		.access_log_socket = "access.sock",
 		.check_socket = "checks.sock",
+		.traffic_socket = "traffic.sock",
 		.drain_signal = SIGUSR1,
 		.ends_orphans = true,
 		.fetches_listeners = true,

@@ -32,6 +32,7 @@ struct kind {
 	const char *log_file;
 	const char *access_log_file;
 	const char *access_log_socket; /* NULL: it writes that file itself */
+	const char *traffic_socket; /* where we tell what we have counted; NULL: it counts itself */
 	const char *
 		check_socket; /* where it asks for checks that take long; NULL: it makes them itself */
 	int drain_signal;     /* takes no more connections, finishes those that it has, and ends */

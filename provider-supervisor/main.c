@@ -30,6 +30,7 @@
 #include "provider-supervisor/check_socket.h"
 #include "provider-supervisor/predecessor.h"
 #include "provider-supervisor/take_over.h"
+#include "provider-supervisor/traffic_socket.h"
 #include "provider-supervisor/workers.h"
 
 #include <signal.h>
@@ -50,6 +51,8 @@ static struct supervisor {
 	struct access_log *access_log;
 	struct access_socket *access_socket;
 	struct check_socket *checks;
+	struct traffic_counts *counts;
+	struct traffic_socket *traffic_socket;
 	struct take_over *take_over;
 	struct command *check;
 	struct client *asker; /* who asked for the check; NULL: gone */
@@ -354,7 +357,8 @@ static void start_access_log(void)
 	int err = 0;
 	supervisor.access_log = access_log_new(loop, file, config.access_log_to);
 	if (path != NULL)
-		supervisor.access_socket = access_socket_new(loop, path, file, &err);
+		supervisor.access_socket =
+			access_socket_new(loop, path, file, supervisor.counts, &err);
 	if (err != 0)
 		log_event(&EV_ACCESS_LOG_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
 	free(path);
@@ -375,6 +379,22 @@ static void start_checks(void)
 	free(path);
 }
 
+/* For the provider of a proxy that does not count itself. */
+static void start_counting(void)
+{
+	const char *name = supervisor.kind->traffic_socket;
+	int err = 0;
+	supervisor.counts = traffic_counts_new();
+	if (name == NULL)
+		return;
+	char *path = xasprintf("%s/%s", supervisor.folders.proxy_dir, name);
+	supervisor.traffic_socket =
+		traffic_socket_new(daemon_loop(supervisor.daemon), path, supervisor.counts, &err);
+	if (err != 0)
+		log_event(&EV_TRAFFIC_SOCKET_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
+	free(path);
+}
+
 static void start_master(void)
 {
 	static const struct master_ops ops = {on_launch, on_up, on_down};
@@ -389,6 +409,7 @@ static void start_master(void)
 		xasprintf("%s/%s", supervisor.folders.proxy_dir, supervisor.kind->log_file);
 	supervisor.output = output_new(loop, log_file, config.show_output, on_words, NULL);
 	free(log_file);
+	start_counting();
 	start_access_log();
 	start_checks();
 	supervisor.master = master_new(&master_config);
@@ -443,6 +464,8 @@ static void stop(void)
 	access_socket_free(supervisor.access_socket);
 	check_socket_free(supervisor.checks);
 	access_log_free(supervisor.access_log);
+	traffic_socket_free(supervisor.traffic_socket);
+	traffic_counts_free(supervisor.counts);
 	take_over_free(supervisor.take_over);
 }
 

@@ -54,6 +54,8 @@ struct args {
 	bool worst_first;
 	bool rows;
 	bool once;
+	char *sort;
+	char *interval;
 	bool bodies;
 	bool verify;
 	bool unsafe_methods;

@@ -10,6 +10,7 @@ int command_lint(const struct args *args);
 int command_explain(const struct args *args);
 int command_request(const struct args *args);
 int command_status(const struct args *args);
+int command_top(const struct args *args);
 int command_get(const struct args *args);
 int command_routes(const struct args *args);
 int command_events(const struct args *args);

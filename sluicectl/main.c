@@ -40,6 +40,8 @@ static int run(const struct args *args)
 		return command_request(args);
 	case COMMAND_STATUS:
 		return command_status(args);
+	case COMMAND_TOP:
+		return command_top(args);
 	case COMMAND_GET:
 		return command_get(args);
 	case COMMAND_ROUTES:

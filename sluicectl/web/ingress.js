@@ -3,6 +3,7 @@
 import {ask, Poll} from "./api.js";
 import {clean, el, mark, name, setText, show} from "./dom.js";
 import {place, routeState} from "./routes.js";
+import {showTraffic} from "./traffic.js";
 
 let subject = "";
 let remedies; // by reason
@@ -59,6 +60,7 @@ async function load(signal) {
 		remedies ??= await ask("reasons", {}, signal);
 		showExplanation(await ask("explain", {what: subject}, signal));
 		none.hidden = true;
+		await showTraffic(subject, signal);
 	} catch (error) {
 		if (signal.aborted)
 			return;
@@ -73,4 +75,5 @@ export function explain(what) {
 	subject = what;
 	setText(document.getElementById("title-ingress"), `Ingress ${what}`);
 	show(document.getElementById("ingress"), []);
+	show(document.getElementById("ingress-traffic"), []);
 }

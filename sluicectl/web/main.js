@@ -8,6 +8,7 @@ import {health, showLine} from "./line.js";
 import {List} from "./lists.js";
 import {askFor} from "./request.js";
 import {findRoutes, routesPage} from "./routes.js";
+import {trafficPage} from "./traffic.js";
 import {Rates} from "./words.js";
 
 const balancers = new List("balancers", "load-balancers", 5000);
@@ -18,6 +19,7 @@ const PAGES = {
 	line: {title: "The line", polls: [latestEvents, balancers.poll]},
 	routes: {title: "Routes", polls: [routesPage], enter: (_, match) => findRoutes(match)},
 	ingress: {title: "Ingress", polls: [ingressPage], enter: (what) => explain(what), tab: "routes"},
+	traffic: {title: "Traffic", polls: [trafficPage]},
 	ask: {title: "Ask the line", polls: [], enter: (_, url) => askFor(url)},
 	endpoints: {title: "Endpoints", polls: [endpoints.poll]},
 	certificates: {title: "Certificates", polls: [certificates.poll]},

@@ -26,7 +26,7 @@ from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import dial
 from lib.wait import wait_for
 
-FIELDS = ["time", "client", "method", "host", "path", "protocol", "status", "bytes", "received", "duration_ms", "connect_ms", "first_byte_ms", "request_id",
+FIELDS = ["time", "client", "method", "host", "path", "protocol", "status", "bytes", "received", "duration_ms", "connect_ms", "first_byte_ms", "request_id", "trace_id",
           "tls", "namespace", "ingress", "service", "endpoint", "reason", "referer", "user_agent"]
 TEXT = re.compile(r'^(?P<client>\S+) - - \[[^]]+\] "(?P<method>\S+) (?P<path>\S+) (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) '
                   r'"(?P<referer>(?:[^"\\]|\\.)*)" "(?P<user_agent>(?:[^"\\]|\\.)*)"(?P<more>( [a-z_]+=("[^"]*"|\S+))+)$')
@@ -116,6 +116,8 @@ def test_who_has_served_a_request(world):
     answer = world.proxy.request("a.test", "/hello?x=1&y=%20", headers={"User-Agent": "test/1", "Referer": "http://a.test/"})
     assert answer.json["name"] == "web"
     entry = world.entry(path="/hello?x=1&y=%20")
+    # As it was sent also for whoever looks for it with grep.
+    assert any('"path":"/hello?x=1&y=%20","protocol":"HTTP/1.1"' in line for line in world.lines())
     assert list(entry) == FIELDS
     assert some(entry, "method", "host", "protocol", "status", "tls", "user_agent", "referer") == ("GET", "a.test", "HTTP/1.1", 200, "", "test/1", "http://a.test/")
     assert some(entry, "namespace", "ingress", "service", "endpoint", "reason") == ("default", "web", "web:80", f"{world.web.ip}:{world.web.port}", "")

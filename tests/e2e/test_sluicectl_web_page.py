@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 import signal
+import threading
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +13,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from lib.backend import NETWORK
+from lib.backend import NETWORK, Backend
 from lib.browser import Browser
 from lib.ctl import Ctl
 from lib.envtest import needs_standin
@@ -52,7 +53,7 @@ def browser(chromium):
     chromium.open("about:blank")
 
 
-PAGES = ("line", "routes", "ingress/default%2Fweb", "ask?https%3A%2F%2Fweb.test%2F", "endpoints", "certificates", "events")
+PAGES = ("line", "routes", "ingress/default%2Fweb", "traffic", "ask?https%3A%2F%2Fweb.test%2F", "endpoints", "certificates", "events")
 
 
 def wait_looks(browser: Browser, count: int) -> None:
@@ -333,3 +334,46 @@ def test_ten_thousand_ingresses(browser):
         browser.open(web.url + "#endpoints")
         browser.wait_text("#endpoints", f"1 to 50 of {many:,}")
         browser.wait_text("#endpoints", "2/2")
+
+
+# ---- traffic ----
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_which_ingress_fails(name, browser):
+    """From the list, with those that fail first, to the Ingress."""
+    with Backend("web") as pod, ProxyLine(name, provider=["--metrics-ingresses", "100"]) as line, WebPage(line.runtime) as page:
+        cluster = line.cluster
+        cluster.apply(cluster.service("web"), cluster.slice("web", [pod.ip], pod.port),
+                      *(cluster.ingress(one, [{"host": f"{one}.test", "paths": [("/", "Prefix", "web", 80)]}]) for one in ("good", "failing")))
+        line.wait_serves("good.test", "/", "web")
+        line.wait_serves("failing.test", "/", "web")
+        ended = threading.Event()
+
+        def go_on() -> None:
+            while not ended.is_set():
+                line.proxy.request("good.test", "/")
+                line.proxy.request("good.test", "/")
+                line.proxy.request("failing.test", "/?status=503")
+        sender = threading.Thread(target=go_on)
+        sender.start()
+        try:
+            browser.open(page.url + "#traffic")
+            browser.wait_text("#traffic", "default/good")
+            Select(browser.find("#traffic-form select")).select_by_value("errors")
+            wait_for(lambda: browser.text("#traffic tr:first-child").startswith("default/failing"), "those that fail first", PATIENCE)
+            browser.find("#traffic-form input").send_keys("fail")
+            wait_for(lambda: len(browser.all("#traffic tr")) == 1, "the one that is wanted", PATIENCE)
+            browser.find("#traffic a").click()
+            browser.wait_text("#ingress-traffic", "requests/s")
+            assert "5xx" in browser.text("#ingress-traffic") and browser.all('#ingress-traffic .card[data-health="bad"]')
+        finally:
+            ended.set()
+            sender.join()
+
+
+def test_traffic_that_nobody_counts(web, browser):
+    browser.open(web.url + "#traffic")
+    browser.wait_text("#traffic-count", "--metrics-ingresses")
+    browser.open(web.url + "#ingress/default%2Fweb")
+    browser.wait_text("#ingress-traffic", "--metrics-ingresses")

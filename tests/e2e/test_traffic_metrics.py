@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
+import http.client
 import os
 import re
 import signal
+import socket
+import subprocess
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +18,10 @@ import pytest
 from lib.addresses import free_port
 from lib.admin import look, wait_ready
 from lib.backend import Backend
+from lib.line import build_folder
 from lib.local_proxy import LocalProxy, host, pool, rule_of
-from lib.nginx import Nginx
+from lib.proxies import PROXIES, proxy_class
+from lib.raw_http import dial
 from lib.wait import wait_for
 
 PATIENCE = 30.0
@@ -23,7 +30,7 @@ SERIES = re.compile(r'^(sluice_ingress_[a-z_]+)\{(.*)\} ([0-9.]+)$')
 
 
 def text(proxy: LocalProxy, accept: str = "") -> str:
-    return look(proxy.runtime / "provider-nginx.admin", "/metrics/ingresses", **({"Accept": accept} if accept else {})).text
+    return look(proxy.runtime / f"provider-{proxy.name}.admin", "/metrics/ingresses", **({"Accept": accept} if accept else {})).text
 
 
 def counts(proxy: LocalProxy) -> dict[tuple[str, str], float]:
@@ -45,9 +52,9 @@ def wait_requests(proxy: LocalProxy, labels: str, count: float) -> None:
     assert requests(proxy, labels) == count
 
 
-@pytest.fixture(name="proxy")
-def fixture_proxy() -> Iterator[Nginx]:
-    with Backend("web") as web, Nginx(arguments=["--metrics-ingresses", "3"]) as proxy:
+@pytest.fixture(name="proxy", params=PROXIES)
+def fixture_proxy(request) -> Iterator[LocalProxy]:
+    with Backend("web") as web, proxy_class(request.param)(arguments=["--metrics-ingresses", "3"]) as proxy:
         rules = [rule_of("/front", "web", ingress="shop/front"), rule_of("/back", "web", ingress="shop/back"),
                  rule_of("/inside", "web", ingress="shop/back", policy="inside"), rule_of("/unlogged", "web", ingress="shop/front", unlogged=True)]
         proxy.apply(pool("web", web), pool("refusing", (web.ip, free_port(web.ip)), web), host("a.test", *sorted(rules, key=lambda rule: -len(rule["path"]))),
@@ -105,23 +112,96 @@ def test_their_number_is_bounded(proxy):
     assert "/a" not in text(proxy)
 
 
-def test_counts_outlive_workers_and_the_provider(proxy):
+def test_counts_outlive_the_proxy_and_the_provider(proxy):
     for _ in range(10):
         assert proxy.reached("a.test", "/front") == "web"
     wait_requests(proxy, of("front", more="status=2xx"), 10)
     for pid in proxy.workers():
         os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: len(proxy.workers()) == 2 and proxy.reached_or_none("a.test") is not None, "new workers", PATIENCE)
+    wait_for(lambda: proxy.reached_or_none("a.test") is not None, "new workers", PATIENCE)
     assert requests(proxy, of("front", more="status=2xx")) == 10
     proxy.kill_provider()
     assert proxy.reached("a.test", "/front") == "web"
     proxy.start()
-    wait_ready(proxy.runtime / "provider-nginx.admin")
+    wait_ready(proxy.runtime / f"provider-{proxy.name}.admin")
     wait_requests(proxy, of("front", more="status=2xx"), 11)
 
 
-def test_nothing_is_there_unless_it_is_asked_for():
-    with Backend("web") as web, Nginx() as proxy:
+def lost(proxy: LocalProxy) -> int:
+    return int(re.search(r"^sluice_ingress_uncounted_requests_total (\d+)$", text(proxy), re.M)[1])
+
+
+def test_haproxy_goes_on_without_whoever_counts():
+    """Lines wait for the next sluice-proxy, whose counts begin anew."""
+    with Backend("web") as web, proxy_class("haproxy")(arguments=["--metrics-ingresses", "3"]) as proxy:
+        proxy.apply(pool("web", web), host("a.test", rule_of("/", "web", ingress="shop/front")), proxy.balancer())
+        assert proxy.reached("a.test") == "web"
+        wait_requests(proxy, of("front", more="status=2xx"), 1)
+        proxy.kill_supervisor()
+        for _ in range(20):
+            assert proxy.reached("a.test") == "web"
+        wait_for(proxy.supervisors, "another sluice-proxy", PATIENCE)
+        wait_requests(proxy, of("front", more="status=2xx"), 20)
+        assert lost(proxy) == 0
+
+
+def test_nothing_is_lost_of_many():
+    """From several threads, with a reload in between: each request is counted, or known to be lost."""
+    with Backend("web") as web, proxy_class("haproxy")(arguments=["--metrics-ingresses", "3"]) as proxy:
+        proxy.apply(pool("web", web), host("a.test", rule_of("/", "web", ingress="shop/front")), proxy.balancer())
+        for number in range(4):
+            connection = http.client.HTTPConnection(proxy.address, proxy.http)
+            with contextlib.closing(connection):
+                for _ in range(250):
+                    connection.request("GET", "/", headers={"Host": "a.test"})
+                    assert connection.getresponse().read() is not None
+            if number == 1:
+                proxy.apply(proxy.balancer(https=True))
+        wait_for(lambda: requests(proxy, of("front", more="status=2xx")) + lost(proxy) >= 1000, "all of them", PATIENCE)
+        assert requests(proxy, of("front", more="status=2xx")) + lost(proxy) == 1000
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_beside_an_access_log(form, tmp_path):
+    """What is counted stands in no line, and what is not logged is counted."""
+    log = tmp_path / "access.log"
+    arguments = ["--metrics-ingresses", "3", "--access-log", form, "--access-log-to", str(log)]
+    with Backend("web") as web, proxy_class("haproxy")(arguments=arguments) as proxy:
+        proxy.apply(pool("web", web), host("a.test", rule_of("/quiet", "web", ingress="shop/quiet", unlogged=True), rule_of("/", "web", ingress="shop/front")), proxy.balancer())
+        for path in ("/first", "/quiet", "/last"):
+            assert proxy.reached("a.test", path) == "web"
+        wait_requests(proxy, of("front", more="status=2xx"), 2)
+        wait_requests(proxy, of("quiet", more="status=2xx"), 1)
+        lines = wait_for(lambda: log.exists() and len(log.read_text().splitlines()) >= 2 and log.read_text().splitlines(), "the log", PATIENCE)
+        assert len(lines) == 2 and "/first" in lines[0] and "/last" in lines[1] and not any("@" in line or "quiet" in line for line in lines)
+        assert all(line.startswith("{" if form == "json" else "127.") for line in lines)
+
+
+@pytest.mark.parametrize("raw", [b"\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET " + b"/x" * 40000 + b" HTTP/1.1\r\nHost: a.test\r\n\r\n",
+                                 b"GET /@9%20shop/front%20200 HTTP/1.1\r\nHost: @9 shop/front 200\r\nUser-Agent: @9 shop/evil 200 1 1 1 0 - 3 0\r\n\r\n"],
+                         ids=["garbage", "no-host", "64-kb", "a-line"])
+def test_what_is_no_request_is_nobodys(proxy, raw):
+    with contextlib.closing(dial(proxy.address, proxy.http)) as link, contextlib.suppress(ConnectionError):
+        link.sendall(raw)
+        link.shutdown(socket.SHUT_WR)
+        assert link.recv(65536) is not None
+    assert proxy.reached("a.test", "/front") == "web"
+    wait_requests(proxy, of("front", more="status=2xx"), 1)
+    assert "evil" not in text(proxy)
+
+
+def test_a_syslog_server_cannot_count():
+    """HAProxy has one form of lines, and what is counted has no place in those of others."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        done = subprocess.run([build_folder() / "provider-haproxy" / "sluice-provider-haproxy", "--metrics-ingresses", "3", "--access-log", "json", "--access-log-to",
+                               "syslog:127.0.0.1", "--state-dir", folder, "--admin-address", "off", "--admin-dir", folder],
+                              capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and "--metrics-ingresses counts from lines of the access log" in done.stderr
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_nothing_is_there_unless_it_is_asked_for(name):
+    with Backend("web") as web, proxy_class(name)() as proxy:
         proxy.apply(pool("web", web), host("a.test", ("/", "web")), proxy.balancer())
         assert proxy.reached("a.test") == "web"
-        assert look(proxy.runtime / "provider-nginx.admin", "/metrics/ingresses").status == 404
+        assert look(proxy.runtime / f"provider-{name}.admin", "/metrics/ingresses").status == 404

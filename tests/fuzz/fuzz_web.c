@@ -8,12 +8,13 @@
 #include <string.h>
 
 static const char *const names[] = {"status", "routes", "explain", "request", "load-balancers",
-	"pools", "certificates", "events"};
+	"pools", "certificates", "events", "traffic", "counts"};
 
 static bool only_reads(const struct args *args)
 {
 	switch (args->command) {
 	case COMMAND_STATUS:
+	case COMMAND_TOP:
 	case COMMAND_ROUTES:
 	case COMMAND_EXPLAIN:
 	case COMMAND_REQUEST:

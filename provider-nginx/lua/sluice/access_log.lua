@@ -143,7 +143,7 @@ local function json_line(facts, var)
 		'","path":"', quote(var.request_uri, TARGET_MAX), '","protocol":"', quote(var.server_protocol, TEXT_MAX),
 		'","status":', facts.status, ',"bytes":', var.bytes_sent, ',"received":', var.request_length,
 		',"duration_ms":', facts.duration, ',"connect_ms":', facts.connect, ',"first_byte_ms":', facts.first_byte,
-		',"request_id":"', var.request_id, '","tls":"', var.ssl_protocol or "",
+		',"request_id":"', var.request_id, '","trace_id":"', var.sluice_trace or "", '","tls":"', var.ssl_protocol or "",
 		'","namespace":"', facts.namespace, '","ingress":"', facts.ingress, '","service":"', facts.service,
 		'","endpoint":"', facts.endpoint, '","reason":"', facts.reason,
 		'","referer":"', quote(var.http_referer, TEXT_MAX), '","user_agent":"', quote(var.http_user_agent, TEXT_MAX), '"}',
@@ -161,7 +161,7 @@ local function text_line(facts, var)
 		' "', or_dash(quote(var.http_referer, TEXT_MAX)), '" "', or_dash(quote(var.http_user_agent, TEXT_MAX)),
 		'" host="', quote(var.http_host, HOST_MAX), '" received=', var.request_length,
 		" duration_ms=", facts.duration, " connect_ms=", facts.connect, " first_byte_ms=", facts.first_byte,
-		" request_id=", var.request_id, " tls=", or_dash(var.ssl_protocol or ""),
+		" request_id=", var.request_id, " trace_id=", or_dash(var.sluice_trace or ""), " tls=", or_dash(var.ssl_protocol or ""),
 		" namespace=", or_dash(facts.namespace), " ingress=", or_dash(facts.ingress), " service=", or_dash(facts.service),
 		" endpoint=", or_dash(facts.endpoint), " reason=", or_dash(facts.reason),
 	})

@@ -4,15 +4,16 @@ local _M = {}
 
 -- `questions`: where question.lua asks. `trusts`: the words that `tls` lines of pools may have here, each of which has locations; `ways`: likewise of
 -- ways.lua. `access_log`: off, text or json; `ingresses`: how many are counted.
-function _M.init(state_file, trusts, ways, questions, access_log, ingresses)
+function _M.init(state_file, trusts, ways, questions, access_log, ingresses, trace)
 	require("resty.core")
 	require("sluice.store").init(state_file)
 	require("sluice.access_log").init(access_log, ingresses)
+	require("sluice.trace").init(trace == "sample")
 	for _, name in ipairs({ "control", "hashes", "health", "limits", "request", "response", "tls" }) do
 		require("sluice." .. name)
 	end
 	-- What each request calls is at hand without a call of require().
-	sluice_request, sluice_response = require("sluice.request"), require("sluice.response")
+	sluice_request, sluice_response, sluice_trace = require("sluice.request"), require("sluice.response"), require("sluice.trace")
 	for name in string.gmatch(trusts, "%S+") do
 		require("sluice.pools").trusts[name] = true
 	end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-nginx/traffic_server.h"
+#include "provider-proxy/traffic_server.h"
 
 #include "common/http.h"
 #include "common/metrics.h"
@@ -17,8 +17,7 @@ static const double timeout_s = 20;
 
 struct traffic_server {
 	struct http *http;
-	char *(*socket)(void *ctx);
-	void *ctx;
+	struct traffic_source source;
 	unsigned running; /* answers */
 };
 
@@ -27,10 +26,10 @@ struct scrape {
 	struct traffic_server *server;
 	struct admin_reply *reply;
 	struct http_peer peer;
-	struct http_request *request; /* NULL: nginx has answered, or does not */
+	struct http_request *request; /* NULL: the source has answered, or does not */
 	struct buf counts;
 	bool is_openmetrics;
-	bool has_failed; /* nginx does not tell */
+	bool has_failed; /* the source does not tell */
 	enum traffic_family family;
 	size_t at; /* where the next line of the counts begins */
 };
@@ -108,7 +107,7 @@ static void ask(struct scrape *scrape)
 {
 	struct http_call call = {
 		.method = "GET",
-		.url = "http://nginx/v1/traffic",
+		.url = scrape->server->source.url,
 		.peer = &scrape->peer,
 		.body_max = COUNTS_LEN_MAX,
 		.connect_timeout_s = timeout_s,
@@ -116,7 +115,8 @@ static void ask(struct scrape *scrape)
 		.on_done = on_done,
 		.ctx = scrape,
 	};
-	scrape->peer.unix_socket = scrape->server->socket(scrape->server->ctx);
+	const struct traffic_source *source = &scrape->server->source;
+	scrape->peer.unix_socket = source->socket(source->ctx);
 	scrape->request = http_start(scrape->server->http, &call);
 }
 
@@ -141,12 +141,11 @@ static void answer(void *ctx, const struct admin_request *request, struct admin_
 }
 
 struct traffic_server *traffic_server_new(
-	struct ev_loop *loop, struct admin_server *admin, char *(*socket)(void *ctx), void *ctx)
+	struct ev_loop *loop, struct admin_server *admin, const struct traffic_source *source)
 {
 	struct traffic_server *server = xcalloc(1, sizeof(*server));
 	server->http = http_new(loop, "sluice-metrics", SCRAPES_MAX);
-	server->socket = socket;
-	server->ctx = ctx;
+	server->source = *source;
 	admin_add_path(admin, "/metrics/ingresses", ADMIN_PUBLIC, answer, server);
 	return server;
 }

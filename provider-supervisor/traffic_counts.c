@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-supervisor/traffic_counts.h"
+
+#include "common/must.h"
+#include "common/tree.h"
+#include "common/xalloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { OWNERS_MAX = 100000, BOUNDS = 11, GUARDS = 6, CLASSES = 5 };
+
+static const int64_t number_max = (int64_t)1 << 53;
+
+/* The order is that of enum traffic_field of provider-proxy/traffic.h. */
+enum field {
+	CLASS,
+	BUCKET = CLASS + CLASSES,
+	DURATION = BUCKET + BOUNDS + 1,
+	SENT,
+	RECEIVED,
+	RETRIES,
+	DENIED,
+	FIELDS = DENIED + GUARDS,
+};
+
+struct owner {
+	RB_ENTRY(owner) node;
+	struct str name; /* what it points to follows this */
+	int64_t counts[FIELDS];
+};
+
+RB_HEAD(owner_tree, owner);
+
+struct traffic_counts {
+	struct owner_tree tree;
+	struct owner **owners; /* in the order in which they came */
+	size_t count;
+	size_t room;
+	size_t ingresses; /* those that are neither of the two names below */
+	int64_t lost;
+	int64_t told; /* of that */
+};
+
+/* What is counted of one request. */
+struct request {
+	struct str owner;
+	struct str line;
+	struct str reason;
+	int64_t max;
+	int64_t status; /* -1: the client went before there was one */
+	int64_t sent;
+	int64_t received;
+	int64_t ms;
+	int64_t retries;
+	int64_t frontend;
+	int64_t number;
+	bool is_logged;
+};
+
+static const char none[] = "/(none)";
+static const char others[] = "/(others)";
+
+static int compare_owners(const struct owner *a, const struct owner *b)
+{
+	return str_cmp(a->name, b->name);
+}
+
+RB_GENERATE_LOCAL(owner_tree, owner, node, compare_owners)
+
+/* ---- reading ---- */
+
+static bool next_word(struct str *rest, struct str *ret_word)
+{
+	size_t len = 0;
+	while (len < rest->len && rest->p[len] != ' ' && rest->p[len] != '\n')
+		len++;
+	*ret_word = (struct str){rest->p, len};
+	*rest = str_skip(*rest, len);
+	if (rest->len != 0 && rest->p[0] == ' ')
+		*rest = str_skip(*rest, 1);
+	return len != 0;
+}
+
+static bool next_number(struct str *rest, int64_t min, int64_t *ret_value)
+{
+	struct str word;
+	return next_word(rest, &word) && str_to_int(word, min, number_max, ret_value);
+}
+
+/* HAProxy has a plus before the number where the last of them was another endpoint. */
+static bool next_retries(struct str *rest, int64_t *ret_value)
+{
+	if (rest->len != 0 && rest->p[0] == '+')
+		*rest = str_skip(*rest, 1);
+	return next_number(rest, 0, ret_value);
+}
+
+static bool is_owner(struct str text)
+{
+	const char *slash = str_find(text, '/');
+	bool is_plain = slash != NULL && slash != text.p && text.len <= TRAFFIC_OWNER_LEN_MAX;
+	for (size_t i = 0; i < text.len && is_plain; i++) {
+		char c = text.p[i];
+		is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+			   c == '-' || text.p + i == slash;
+	}
+	return is_plain;
+}
+
+static bool read_line(struct str line, struct request *ret)
+{
+	struct str rest = str_skip(line, 1);
+	struct str owner;
+	*ret = (struct request){0};
+	if (!next_number(&rest, 1, &ret->max) || !next_word(&rest, &owner) ||
+		!next_number(&rest, -1, &ret->status) || !next_number(&rest, 0, &ret->sent) ||
+		!next_number(&rest, 0, &ret->received) || !next_number(&rest, -1, &ret->ms) ||
+		!next_retries(&rest, &ret->retries) || !next_word(&rest, &ret->reason) ||
+		!next_number(&rest, 0, &ret->frontend) || !next_number(&rest, 0, &ret->number))
+		return false;
+	bool is_marked = owner.len > 1 && owner.p[0] == '-';
+	ret->is_logged = !is_marked;
+	owner = str_skip(owner, is_marked);
+	ret->owner = is_owner(owner) ? owner : str_from(none);
+	ret->line = rest;
+	return true;
+}
+
+/* ---- counting ---- */
+
+static struct owner *find_owner(struct traffic_counts *counts, struct str name)
+{
+	struct owner key = {.name = name};
+	return RB_FIND(owner_tree, &counts->tree, &key);
+}
+
+static struct owner *add_owner(struct traffic_counts *counts, struct str name)
+{
+	struct owner *owner = xcalloc(1, sizeof(*owner) + name.len);
+	str_put(owner + 1, name);
+	owner->name = (struct str){(const char *)(owner + 1), name.len};
+	RB_INSERT(owner_tree, &counts->tree, owner);
+	if (counts->count == counts->room) {
+		counts->room = counts->room != 0 ? counts->room * 2 : 64;
+		counts->owners =
+			xreallocarray(counts->owners, counts->room, sizeof(*counts->owners));
+	}
+	counts->owners[counts->count++] = owner;
+	return owner;
+}
+
+static struct owner *owner_of(struct traffic_counts *counts, const struct request *request)
+{
+	struct owner *owner = find_owner(counts, request->owner);
+	if (owner != NULL)
+		return owner;
+	if (str_eq_c(request->owner, none))
+		return add_owner(counts, request->owner);
+	size_t max = request->max < OWNERS_MAX ? (size_t)request->max : OWNERS_MAX;
+	if (counts->ingresses < max) {
+		counts->ingresses++;
+		return add_owner(counts, request->owner);
+	}
+	owner = find_owner(counts, str_from(others));
+	return owner != NULL ? owner : add_owner(counts, str_from(others));
+}
+
+static size_t bucket_of(int64_t ms)
+{
+	static const int64_t bounds[BOUNDS] = {
+		5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000};
+	size_t at = 0;
+	while (at < BOUNDS && ms > bounds[at])
+		at++;
+	return at;
+}
+
+static void add(struct owner *owner, enum field field, int64_t value)
+{
+	int64_t *sum = &owner->counts[field];
+	*sum = value <= INT64_MAX - *sum ? *sum + value : INT64_MAX;
+}
+
+static void count(struct owner *owner, const struct request *request)
+{
+	static const char *const guards[GUARDS] = {"source-access", "basic-auth", "external-auth",
+		"client-tls", "rate-limit", "body-limit"};
+	int64_t ms = request->ms > 0 ? request->ms : 0;
+	/* nginx has 499 for those who went. */
+	int64_t class = request->status < 0 ? 4 : request->status / 100;
+	if (class >= 1 && class <= CLASSES)
+		owner->counts[CLASS + class - 1]++;
+	owner->counts[BUCKET + bucket_of(ms)]++;
+	add(owner, DURATION, ms);
+	add(owner, SENT, request->sent);
+	add(owner, RECEIVED, request->received);
+	add(owner, RETRIES, request->retries);
+	for (size_t i = 0; i < GUARDS; i++)
+		owner->counts[DENIED + i] += str_eq_c(request->reason, guards[i]);
+}
+
+/* ---- what is lost ---- */
+
+static struct traffic_frontend *frontend_of(struct traffic_sender *sender, const struct request *at)
+{
+	for (size_t i = 0; i < sender->frontend_count; i++) {
+		if (sender->frontends[i].id == at->frontend)
+			return &sender->frontends[i];
+	}
+	if (sender->frontend_count == TRAFFIC_FRONTENDS_MAX)
+		return NULL;
+	struct traffic_frontend *added = &sender->frontends[sender->frontend_count++];
+	*added = (struct traffic_frontend){at->frontend, at->number, at->number, 0};
+	return added;
+}
+
+/* Threads of HAProxy write in any order, and may take a number twice and leave the next one out. */
+static void note_number(
+	struct traffic_counts *counts, struct traffic_sender *sender, const struct request *request)
+{
+	struct traffic_frontend *frontend = frontend_of(sender, request);
+	int64_t lost = 0;
+	if (frontend == NULL)
+		return;
+	frontend->received++;
+	if (request->number > frontend->last)
+		frontend->last = request->number;
+	for (size_t i = 0; i < sender->frontend_count; i++) {
+		const struct traffic_frontend *one = &sender->frontends[i];
+		int64_t missing = one->last - one->first + 1 - one->received;
+		lost += missing > 0 ? missing : 0;
+	}
+	counts->lost += lost - sender->lost;
+	sender->lost = lost;
+}
+
+struct str traffic_counts_take(struct traffic_counts *counts, struct traffic_sender *sender,
+	struct str line, bool is_request)
+{
+	struct request request;
+	if (line.len == 0 || line.p[0] != TRAFFIC_LINE_MARK)
+		return line;
+	if (!read_line(line, &request))
+		return STR_NONE;
+	note_number(counts, sender, &request);
+	if (is_request)
+		count(owner_of(counts, &request), &request);
+	bool has_line = is_request && request.is_logged && request.line.len > 1;
+	return has_line ? request.line : STR_NONE;
+}
+
+/* ---- telling ---- */
+
+size_t traffic_counts_number(const struct traffic_counts *counts)
+{
+	return counts->count + 1;
+}
+
+int traffic_counts_print(struct traffic_counts *counts, size_t index, struct buf *out)
+{
+	must(index <= counts->count);
+	if (index == counts->count) {
+		/* It may have been late, and a counter does not fall. */
+		counts->told = counts->lost > counts->told ? counts->lost : counts->told;
+		return buf_printf(out, "/(lost) %" PRId64 "\n", counts->told);
+	}
+	const struct owner *owner = counts->owners[index];
+	int err = buf_append_str(out, owner->name);
+	for (size_t i = 0; i < FIELDS && err == 0; i++)
+		err = buf_printf(out, " %" PRId64, owner->counts[i]);
+	return err != 0 ? err : buf_append_str(out, STR("\n"));
+}
+
+struct traffic_counts *traffic_counts_new(void)
+{
+	struct traffic_counts *counts = xcalloc(1, sizeof(*counts));
+	RB_INIT(&counts->tree);
+	return counts;
+}
+
+void traffic_counts_free(struct traffic_counts *counts)
+{
+	if (counts == NULL)
+		return;
+	for (size_t i = 0; i < counts->count; i++)
+		free(counts->owners[i]);
+	free(counts->owners);
+	free(counts);
+}
