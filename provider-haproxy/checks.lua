@@ -4,7 +4,7 @@
 local checks_max = 32 -- of a list at a time
 local waiting_max = 256 -- requests that wait for one of these
 local wait_s = 10 -- longer than any check takes: whoever began one that takes longer has gone over it
-local connect_s = 5 -- sluice-proxy may have died: another is started
+local connect_s = 8 -- sluice-proxy may have died: another is started
 
 local random = io.open("/dev/urandom", "rb")
 local secret = random and random:read(32)
@@ -80,13 +80,11 @@ local function talk(question)
 	while true do
 		local socket = core.tcp()
 		socket:settimeout(wait_s)
-		if socket:connect(sluice.checks) then
-			local answer = socket:send(question .. "\n") and socket:receive("*l")
-			socket:close()
-			return answer ~= "busy" and answer ~= "none" and answer or nil
-		end
+		local answer = socket:connect(sluice.checks) and socket:send(question .. "\n") and socket:receive("*l")
 		socket:close()
-		if now() > ends then
+		if answer then
+			return answer ~= "busy" and answer ~= "none" and answer or nil
+		elseif now() > ends then
 			return nil
 		end
 		core.msleep(50)
