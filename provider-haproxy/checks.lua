@@ -80,13 +80,11 @@ local function talk(question)
 	while true do
 		local socket = core.tcp()
 		socket:settimeout(wait_s)
-		if socket:connect(sluice.checks) then
-			local answer = socket:send(question .. "\n") and socket:receive("*l")
-			socket:close()
-			return answer ~= "busy" and answer ~= "none" and answer or nil
-		end
+		local answer = socket:connect(sluice.checks) and socket:send(question .. "\n") and socket:receive("*l")
 		socket:close()
-		if now() > ends then
+		if answer then
+			return answer ~= "busy" and answer ~= "none" and answer or nil
+		elseif now() > ends then
 			return nil
 		end
 		core.msleep(50)

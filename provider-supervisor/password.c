@@ -169,8 +169,7 @@ static bool fits_crypt(struct str password, struct str hash, struct crypt_data *
 	if (hash.len < 8 || !is_affordable(setting))
 		return false;
 	str_put(phrase, password);
-	explicit_bzero(scratch, sizeof(*scratch));
-	const char *made = crypt_r(phrase, setting, scratch);
+	const char *made = crypt_rn(phrase, setting, scratch, (int)sizeof(*scratch));
 	bool fits = made != NULL && are_equal(str_from(made), hash);
 	explicit_bzero(scratch, sizeof(*scratch));
 	explicit_bzero(phrase, sizeof(phrase));

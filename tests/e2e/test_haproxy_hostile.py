@@ -2,17 +2,19 @@
 """Nothing that a tenant writes reaches HAProxy's configuration as anything but data: hostile texts in every field, then a walk of all files."""
 from __future__ import annotations
 
+import base64
 import pathlib
 import re
 import shutil
 import subprocess
 
 from lib.backend import Backend
-from lib.certs import self_signed
+from lib.certs import Authority, self_signed
 from lib.haproxy import HAProxy
 from lib.local_proxy import LB, certificate, host, pool, rule_of
 
 
+AUTHORITY = Authority("good")
 HOSTILE = [
     'quote"', "apostrophe'", "back\\slash", "back\\", "semi;colon", "brace{", "brace}", "#comment", "$HOME", "${HOME}", "per%cent", "%[src]",
     "%[env(HOME)]", "||", "&&", "|sh", "`id`", "$(id)", "a b", "tab\there", "line\nbackend evil", "line\r\nglobal", "\rlone", "\x1b[31m",
@@ -56,7 +58,8 @@ def check_files(proxy: HAProxy) -> None:
             assert any(form.fullmatch(line) for form in LINES), f"{path.name}: {line!r}"
     for path in (proxy.state_dir / "maps").iterdir():
         for line in path.read_bytes().split(b"\n"):
-            assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} (?:s\d{6}|probe|[hp][a-z2-7]{16})", line), f"{path.name}: {line!r}"
+            value = rb"[A-Za-z0-9._~/:?=,*@()|%&;!-]{1,13312}" if path.name == "rules.map" else rb"(?:s\d{6}|probe|[hpr][a-z2-7]{16})"
+            assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} " + value, line), f"{path.name}: {line!r}"
     for line in (proxy.state_dir / "certs/list.txt").read_text().split("\n"):
         assert re.fullmatch(r"|# checksum [0-9a-f]+|[a-zA-Z0-9/._-]+\.pem(?: \[verify optional ca-file [a-zA-Z0-9/._-]+ no-ca-names\])?(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
     checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
@@ -84,6 +87,12 @@ def stanzas(text: str, number: int) -> list[dict]:
         host(text[:255], rule_of("/" + path, pool_id[:1000], ingress=f"default/{number}"), rule_of(text, "web", ingress=f"default/{number}"),
              rule_of("/fine", "web"), id=f"{LB}/{text}"[:1000]),
         host(f"h{number}.test", rule_of("/" + path, "web", "exact", ingress=f"default/{number}"), rule_of("/ok", "web")),
+        {"kind": "users", "id": f"users {text}"[:1000], "users": [{"name": text[:256], "hash": "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}, {"name": "~", "hash": text[:256]}]},
+        {"kind": "policy", "id": f"guarded {text}"[:1000], "ingress": f"default/{number}", "basic_auth": {"realm": text[:256], "users": f"users {text}"[:1000]}},
+        {"kind": "policy", "id": f"listed {text}"[:1000], "ingress": f"default/{number}", "basic_auth": {"realm": "r", "users": f"users {text}"[:1000]}},
+        host(f"c{number}.test", rule_of("/", "web"), client_tls={"ca": AUTHORITY.pem, "subject": text, "error_location": [{"text": text}]}),
+        host(f"d{number}.test", rule_of("/", "web"), client_tls={"ca": text.encode("utf-8", "replace"), "crl": text.encode("utf-8", "replace")}),
+        host(f"g{number}.test", rule_of("/listed", "web", policy=f"listed {text}"[:1000]), rule_of("/", "web", policy=f"guarded {text}"[:1000])),
         {**certificate("x", self_signed(f"h{number}.test"), text[:255], f"h{number}.test"), "id": f"cert {text}"[:1000], "name": text[:253],
          "namespace": text[:63]},
     ]
@@ -102,6 +111,13 @@ def test_hostile_texts_in_every_field():
         assert proxy.reached("good.test") == "web"
         for number in range(len(HOSTILE)):
             assert proxy.reached(f"h{number}.test", "/ok") == "web"
+            name = HOSTILE[number][:256]
+            pair = base64.b64encode(f"{name}:password".encode("utf-8", "replace")).decode()
+            good = {401} if ":" in name else {"web"}
+            assert proxy.reached(f"g{number}.test", "/listed") == 401
+            assert proxy.reached(f"g{number}.test", "/listed", headers={"Authorization": f"Basic {pair}"}) in good
+            assert proxy.reached(f"g{number}.test") in (401, 503)
+            assert proxy.reached(f"c{number}.test", tls=True) in (302, 400, 503) and proxy.reached(f"d{number}.test", tls=True) in (400, 503)
         check_files(proxy)
         for path in (proxy.state_dir / "maps").iterdir():
             running = {line.split(" ", 2)[1] for line in proxy.cli(f"show map {path}").splitlines() if line.startswith("0x")}

@@ -181,6 +181,16 @@ def test_authorities_change_without_a_reload(proxy: LocalProxy) -> None:
     assert not proxy.was_reloaded_since(workers)
 
 
+def test_nobody_is_refused_when_sluice_proxy_dies(proxy: LocalProxy) -> None:
+    want(proxy)
+    for number in range(3):
+        proxy.kill_supervisor()
+        assert ask(proxy, GOOD.sign(f"client{number}")).status == 200
+        assert ask(proxy, STRANGER).status == 400
+        wait_for(proxy.supervisors, "the next sluice-proxy")
+        proxy.wait_applied()
+
+
 def test_certificates_of_hosts_that_ask(proxy: LocalProxy) -> None:
     """Each is shown the certificate that it would be without: its own, that of a wildcard, or the default one; also when that is renewed, comes and goes."""
     own, wild = self_signed("own.test"), self_signed("*.wild.test")
