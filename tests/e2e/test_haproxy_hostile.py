@@ -119,6 +119,21 @@ def test_hostile_texts_in_every_field():
         proxy.wait_answers("good.test")
 
 
+def test_hostile_paths_of_cookies():
+    """They stand in a rule that writes the cookie, and say nothing but the path."""
+    with Backend("web") as web, HAProxy() as proxy:
+        paths = ["/" + text[:1000] for text in HOSTILE]
+        pools = [pool(f"p{number}", web, service={"namespace": f"n{number}", "name": "web", "uid": f"u{number}"},
+                      stickiness={"cookie": "C", "affinity": {"path": path, "secure": "never", "expires_s": 60}}) for number, path in enumerate(paths)]
+        proxy.apply(*pools, *(host(f"h{number}.test", ("/", f"p{number}")) for number in range(len(paths))), proxy.balancer())
+        for number, path in enumerate(paths):
+            cookie = proxy.request(f"h{number}.test").headers["set-cookie"]
+            is_kept = all(" " <= c <= "~" and c != ";" for c in path)
+            assert re.fullmatch(r"C=[0-9a-f]{16}; Expires=[A-Za-z0-9,: ]+ GMT; Path=" + re.escape(path if is_kept else "/") + "; HttpOnly", cookie), path
+        check_files(proxy)
+        assert proxy.provider.events("check-failed") == []
+
+
 def test_hostile_pem():
     """What stands around and between PEM blocks does not reach HAProxy's socket, where an empty line would end a payload."""
     good = self_signed("a.test")
