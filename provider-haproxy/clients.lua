@@ -124,7 +124,7 @@ end
 
 -- `txn.known` is what lets the request pass: without it there was an error.
 local function check_client(txn)
-	local row = txn:get_var("txn.wanted")
+	local row = txn:get_var("txn.client_row")
 	if not row then
 		return
 	end

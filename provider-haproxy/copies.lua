@@ -6,7 +6,7 @@ local split, decode, encode_text, value_of = sluice.split, sluice.decode, sluice
 local ways = sluice.ways
 
 local body_max = 12288
-local first_field = 29 -- of a policy's row
+local first_field = 30 -- of a policy's row
 local empty = {GET = true, HEAD = true, OPTIONS = true} -- over HTTP/2 one cannot tell until the end has come
 
 -- 0: there is none; nil: nobody knows, or more than is kept.

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Behind policies.lua: step 17 of section 5.3 of PROTOCOL.md, another pool answers in place of an error. pages.cfg.tmpl says how a request comes to it.
+-- Behind policies.lua: steps 16 and 17 of section 5.3 of PROTOCOL.md, as far as another endpoint is asked again, or another pool in place of an error. pages.cfg.tmpl
+-- says how a request comes to it.
 local split, decode, encode_text, value_of = sluice.split, sluice.decode, sluice.encode_text, sluice.value_of
 
--- ---- errors that were met, by the number of the request ----
+-- ---- what a request has met, by its number: the error in whose place a pool answers, or how many were asked and since when ----
 
 local kept_max = 50000
 local kept, older, kept_count = {}, {}, 0
 
-local function keep(id, status)
-	kept[id] = status
+local function keep(id, met)
+	kept[id] = met
 	kept_count = kept_count + 1
 	if kept_count >= kept_max then
 		kept, older, kept_count = {}, kept, 0
@@ -16,9 +17,9 @@ local function keep(id, status)
 end
 
 local function take(id)
-	local status = kept[id] or older[id]
+	local met = kept[id] or older[id]
 	kept[id], older[id] = nil, nil
-	return status
+	return met or {}
 end
 
 -- ---- where the request is first ----
@@ -63,11 +64,12 @@ local function pass(txn)
 	local id = txn.f:uuid()
 	local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
 	txn.http:req_set_header("sluice-way", table.concat({
-		txn:get_var("txn.slot") or "", id, txn:get_var("txn.wanted"), txn:get_var("txn.timeout") or "", scheme, txn:get_var("sess.client"),
+		txn:get_var("txn.slot") or "", id, txn:get_var("txn.wanted") or "", txn:get_var("txn.timeout") or "", scheme, sluice.client_of(txn),
 		encode_text(txn:get_var("txn.later_path") or ""), txn:get_var("txn.later") or "",
+		fields[29],
 	}, "|"))
 	txn.http:req_set_header("sluice-page", table.concat({
-		txn:get_var("txn.page"), id, txn:get_var("txn.error") or "", settle(txn, fields[27] ~= "" and fields[27] or "t/"), settle_changes(txn, fields[28]),
+		txn:get_var("txn.page") or "", txn:get_var("txn.error") or "", settle(txn, fields[27] ~= "" and fields[27] or "t/"), settle_changes(txn, fields[28]),
 	}, "|"))
 end
 
@@ -92,27 +94,74 @@ local function change(txn, words)
 	end
 end
 
-local function strip(txn)
-	txn.http:req_del_header("sluice-way")
-	txn.http:req_del_header("sluice-page")
+local function ask_page(txn, fields, status)
+	txn:set_var("txn.status", status)
+	change(txn, fields[4])
+	txn.http:req_set_uri(sluice.ways.target_of(value_of(txn, fields[3])))
+	txn:set_var("txn.b", fields[1])
+	txn:set_var("txn.last", true)
+end
+
+local function now()
+	local clock = core.now()
+	return clock.sec + clock.usec / 1000000
 end
 
 local function apply(txn)
 	local fields = split(txn:get_var("txn.way"), "|")
-	strip(txn)
+	local page = split(txn.http:req_get_headers()["sluice-page"][0], "|")
+	local met = take(fields[2])
+	local status = page[2] ~= "" and page[2] or met.status
+	txn.http:req_del_header("sluice-way")
+	txn.http:req_del_header("sluice-page")
+	if status then
+		ask_page(txn, page, status)
+		return
+	end
+	txn:set_var("txn.asked", tostring(met.asked or 0))
+	txn:set_var("txn.since", tostring(met.since or now()))
+	txn:set_var("txn.verb", txn.f:method())
 	change(txn, fields[8])
 	if fields[7] ~= "" then
 		txn.http:req_set_path(decode(fields[7]))
 	end
 end
 
+local asked_max = 10 -- as often as the backend `again` repeats a request
+local idempotent = {GET = true, HEAD = true, OPTIONS = true, PUT = true, DELETE = true}
+
+-- Errors of HAProxy's own: nobody could be connected to, which it has tried; an answer that breaks off or is none; none in time.
+local function is_cause(letters, statuses, status, is_own)
+	if not is_own then
+		return statuses:find("," .. status .. ",", 1, true)
+	end
+	return status == "504" and letters:find("t") or status == "502" and letters:find("[ei]")
+end
+
+-- What the next one has to know; nil: none is asked.
+local function next_of(txn, words, status, is_own)
+	local letters, tries, timeout_ms, statuses = words:match("^(%a*);(%d+);(%d+);(.*)$")
+	local asked, since = tonumber(txn:get_var("txn.asked") or "0") + 1, tonumber(txn:get_var("txn.since") or "0")
+	if not letters or not is_cause(letters, statuses, status, is_own) or asked >= math.min(tries ~= "0" and tonumber(tries) or asked_max, asked_max) then
+		return nil
+	end
+	local is_late = timeout_ms ~= "0" and now() - since >= timeout_ms / 1000
+	local may_be_sent = idempotent[txn:get_var("txn.verb") or ""] or letters:find("u")
+	return may_be_sent and not is_late and {asked = asked, since = since} or nil
+end
+
 -- For each answer, whoever makes it. 425 of a backend is another one until it is restored.
 local function mark(txn)
-	local fields = split(txn:get_var("txn.way") or "||", "|")
+	local fields = split(txn:get_var("txn.way") or "", "|")
 	local status = tostring(txn.f:status())
-	local counts = not txn:get_var("txn.answered") or fields[3]:sub(1, 1) ~= "o"
-	if counts and fields[3]:find("," .. status .. ",", 1, true) then
-		keep(fields[2], status)
+	local is_own = not txn:get_var("txn.answered")
+	local is_last = #fields < 9 or txn:get_var("txn.last")
+	local met = not is_last and next_of(txn, fields[9], status, is_own)
+	if not met and not is_last and (is_own or fields[3]:sub(1, 1) ~= "o") and fields[3]:find("," .. status .. ",", 1, true) then
+		met = {status = status}
+	end
+	if met then
+		keep(fields[2], met)
 		txn.http:res_set_header("sluice-status", status)
 		txn.http:res_set_status(425)
 	elseif status == "425" then
@@ -129,23 +178,10 @@ local function restore(txn)
 	return true
 end
 
--- ---- where the other pool is ----
-
-local function page(txn)
-	local row = txn.http:req_get_headers()["sluice-page"]
-	local fields = split(row[0], "|")
-	strip(txn)
-	txn:set_var("txn.status", fields[3] ~= "" and fields[3] or take(fields[2]) or "502")
-	change(txn, fields[5])
-	txn.http:req_set_uri(sluice.ways.target_of(value_of(txn, fields[4])))
-	txn:set_var("txn.b", fields[1])
-end
-
 if core.thread == 0 then
 	core.register_action("sluice_fail", {"http-req"}, fail)
 	core.register_action("sluice_pass", {"http-req"}, pass)
 	core.register_action("sluice_apply", {"http-req"}, apply)
-	core.register_action("sluice_page", {"http-req"}, page)
 	core.register_fetches("sluice_mark", mark)
 	core.register_fetches("sluice_restore", restore)
 end

@@ -110,7 +110,7 @@ static struct str flags_of(
 	const struct source_access *access = policy->source_access;
 	const struct rate_limits *limits = policy->rate_limits;
 	bool is_asked = policy->external_auth != NULL || policy->basic_auth != NULL;
-	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
+	return arena_printf(arena, "-%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
 		policy->https_redirect != 0 ? "s" : "", policy->https_without_slash ? "t" : "",
 		policy->hsts != NULL ? "h" : "", cors != NULL && cors->any_origin ? "o" : "",
 		cors != NULL && !cors->any_origin ? "c" : "",
@@ -126,7 +126,9 @@ static struct str flags_of(
 		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
 		is_asked && policy->satisfy_any ? "y" : "",
 		policy->error_pages != NULL ? "g" : "", policy->mirrors.count != 0 ? "j" : "",
-		policy_others_name_service(policy) ? "v" : "");
+		policy_others_name_service(policy) ? "v" : "",
+		policy_others_retries(arena, policy->retries).len != 0 ? "e" : "",
+		policy_others_sends_once(policy->retries) ? "z" : "");
 }
 
 /* The dash keeps a realm from being taken for a name. */
@@ -158,16 +160,17 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 		arena, policy->fallback_headers.items, policy->fallback_headers.count);
 	struct str passwords = passwords_text(arena, policy->basic_auth);
 	struct str pages = policy_others_pages(arena, policy->error_pages);
+	struct str retries = policy_others_retries(arena, policy->retries);
 	struct str mirrors = policy_others_mirrors(arena, policy);
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
 		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
-		"|%.*s|%.*s|%.*s|%.*s%.*s",
+		"|%.*s|%.*s|%.*s|%.*s|%.*s%.*s",
 		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
 		lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits),
 		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes),
-		STR_FMT(passwords), STR_FMT(pages), STR_FMT(mirrors));
+		STR_FMT(passwords), STR_FMT(pages), STR_FMT(retries), STR_FMT(mirrors));
 }
 
 /* ---- policies ---- */
@@ -224,6 +227,8 @@ static const char *missing_comfort(const struct policy *policy)
 	       : policy->buffering != NULL &&
 			       (policy->buffering->request || policy->buffering->response)
 		       ? "bodies that are kept whole before they are passed on"
+	       : policy->retries != NULL && !policy->retries->on_error
+		       ? "without another endpoint where one cannot be connected to"
 	       : !have_room(policy) ? "all headers of the answer, which have too many bytes"
 				    : NULL;
 }

@@ -6,7 +6,7 @@
  *   key                            value
  *   <route>                        what its requests are led to, see below
  *   <policy>                       FLAGS|body|redirect's status|:port|hsts|lists|methods|headers|exposed headers|max-age|path|changes|limits|concurrent|status|locations|
- *                                domains|paths|changes of the answer|timeout in ms|fallback pool|changes for that|users|-realm|statuses|pool of pages|target|changes for that, and for each mirror |pool;host;target;flag;share;of
+ *                                domains|paths|changes of the answer|timeout in ms|fallback pool|changes for that|users|-realm|statuses|pool of pages|target|changes for that|retries, and for each mirror |pool;host;target;flag;share;of
  *   cors:<lists>: <origin>/        1, for each allowed origin
  *   deny:<lists>: <4 or 6><digits> 1, for each network that is refused: what its addresses begin with, in hexadecimal digits
  *   allow:<lists>: <4 or 6><digits> 1, likewise for those that are let in
@@ -31,7 +31,7 @@
  * Where owners are asked for, a bar and the Ingress follow at the end of each but the last two (route_writer.h).
  *
  * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
- * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, x another server is asked, f there is a pool that stands in, g one answers in place of errors, j others get copies, v something is made of a Service's name, u there are passwords, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
+ * listed are, r rate limits, n limits of concurrent requests, q the request is changed, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, x another server is asked, f there is a pool that stands in, g one answers in place of errors, j others get copies, v something is made of a Service's name, e other endpoints are asked as retries say, z none is that could have got the request twice, u there are passwords, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
  * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons. So do changes, between ampersands: the letter of the action, name, semicolon, pieces. Texts and what takes their place stand
  * between ampersands, with a semicolon between the two.
  */

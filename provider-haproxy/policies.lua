@@ -266,6 +266,11 @@ local function id_of(txn)
 	return id
 end
 
+-- The address of the client; behind proxies that are believed it may be another one in each request.
+local function client_of(txn)
+	return txn:get_var("txn.client") or txn:get_var("sess.client")
+end
+
 local values = {
 	t = function(_, text)
 		return text
@@ -316,7 +321,7 @@ local values = {
 		return txn:get_var("txn.status")
 	end,
 	c = function(txn)
-		return txn:get_var("sess.client")
+		return client_of(txn)
 	end,
 	x = header_of,
 	k = cookie_of,
@@ -506,6 +511,6 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, header_of = header_of, change_request = change_request,
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, header_of = header_of, client_of = client_of, change_request = change_request,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }

@@ -21,6 +21,33 @@ struct str policy_others_pages(struct arena *arena, const struct error_pages *pa
 		STR_FMT(target), STR_FMT(changes));
 }
 
+/* What HAProxy does not do for each request by itself. */
+static bool is_odd(const struct retries *retries)
+{
+	return retries != NULL && (retries->on_timeout || retries->on_invalid || retries->unsafe ||
+					  retries->statuses.count != 0);
+}
+
+struct str policy_others_retries(struct arena *arena, const struct retries *retries)
+{
+	struct str statuses = STR(",");
+	if (!is_odd(retries))
+		return STR("");
+	for (size_t i = 0; i < retries->statuses.count && statuses.len <= POLICIES_TEXT_LEN_MAX;
+		i++)
+		statuses = arena_printf(arena, "%.*s%" PRIu64 ",", STR_FMT(statuses),
+			retries->statuses.items[i].status);
+	return arena_printf(arena, "%s%s%s%s;%" PRIu64 ";%" PRIu64 ";%.*s",
+		retries->on_error ? "e" : "", retries->on_timeout ? "t" : "",
+		retries->on_invalid ? "i" : "", retries->unsafe ? "u" : "", retries->tries,
+		retries->timeout_ms, STR_FMT(statuses));
+}
+
+bool policy_others_sends_once(const struct retries *retries)
+{
+	return retries != NULL && (retries->tries == 1 || (!retries->on_error && !is_odd(retries)));
+}
+
 struct str policy_others_mirrors(struct arena *arena, const struct policy *policy)
 {
 	struct str text = STR("");

@@ -140,6 +140,33 @@ static struct rate_limits *draw_limits(struct world *world)
 	return limits;
 }
 
+/* Who is asked or told beside the backend, and who is asked again. */
+static void draw_others(struct world *world, struct policy *policy)
+{
+	struct error_pages *pages = items(world, sizeof(*pages));
+	struct retries *retries = items(world, sizeof(*retries));
+	struct status_code *statuses = items(world, sizeof(*statuses));
+	struct mirror *mirrors = items(world, sizeof(*mirrors));
+	statuses[0].status = number(world);
+	*pages = (struct error_pages){.pool = world_text(world, "p0"), .own_only = flip(world)};
+	pages->statuses.items = statuses;
+	pages->statuses.count = 1;
+	pages->target.items = draw_pieces(world, &pages->target.count);
+	pages->request_headers.items = draw_changes(world, &pages->request_headers.count);
+	*retries = (struct retries){.on_error = flip(world),
+		.on_timeout = flip(world),
+		.unsafe = flip(world),
+		.tries = number(world),
+		.timeout_ms = number(world)};
+	mirrors[0] = (struct mirror){.pool = world_text(world, "p0"), .share = number(world)};
+	mirrors[0].host.items = draw_pieces(world, &mirrors[0].host.count);
+	mirrors[0].target.items = draw_pieces(world, &mirrors[0].target.count);
+	policy->error_pages = flip(world) ? pages : NULL;
+	policy->retries = flip(world) ? retries : NULL;
+	policy->mirrors.items = mirrors;
+	policy->mirrors.count = flip(world) ? 1 : 0;
+}
+
 void world_draw_policy(struct world *world)
 {
 	struct hsts hsts = {number(world), flip(world), flip(world)};
@@ -163,5 +190,6 @@ void world_draw_policy(struct world *world)
 	policy.rewrite.items = draw_pieces(world, &policy.rewrite.count);
 	policy.request_headers.items = draw_changes(world, &policy.request_headers.count);
 	policy.response_headers.items = draw_changes(world, &policy.response_headers.count);
+	draw_others(world, &policy);
 	(void)world_stage(world, &policy);
 }

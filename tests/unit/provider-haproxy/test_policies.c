@@ -120,7 +120,7 @@ static void networks_become_what_addresses_begin_with(void **state)
 	assert_value("allow:@:4", "1");
 	assert_value("allow:@:6", "1");
 	assert_value("allow:@:4C0000201", "1");
-	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||@||||||||||||||0||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-da|0|0|||@||||||||||||||0|||||||||");
 	assert_int_equal(draft.count, 1 + 1 + 1 + 4 + 2 + 3);
 }
 
@@ -141,7 +141,7 @@ static void a_policy_is_one_row(void **state)
 	assert_true(write_policy(&policy));
 	assert_value("yaaaaaaaaaaaaaaaa",
 		"-shckm|9223372036854775807|308|:444|max-age=7%3B%"
-		"20includeSubDomains|@|GET,%20PUT|||5||||||||||0||||||||");
+		"20includeSubDomains|@|GET,%20PUT|||5||||||||||0|||||||||");
 	assert_value("cors:@:https://*.a.test:8443/", "1");
 	assert_value("cors:@:null/", "1");
 }
@@ -155,7 +155,7 @@ static void long_values_of_cors_are_left_out(void **state)
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||@||||||||||||||0||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||@||||||||||||||0|||||||||");
 }
 
 static void answers_are_changed_by_fields(void **state)
@@ -180,7 +180,7 @@ static void answers_are_changed_by_fields(void **state)
 	assert_null(problem.p);
 	assert_value("yaaaaaaaaaaaaaaaa", "-lpw|0|0|||@|||||||||"
 					  "|http://a/;https://b.test/%3B%26%7C|a;b|/;/x/|"
-					  "aX-Host;h|400||||||||");
+					  "aX-Host;h|400|||||||||");
 }
 
 static void who_is_asked_has_a_row(void **state)
@@ -210,7 +210,7 @@ static void who_is_asked_has_a_row(void **state)
 	snprintf(wanted, sizeof(wanted), "%s|GET||t/check||X-User&X-Group||a||200;5&401;6",
 		pool.text);
 	assert_value("auth:@", wanted);
-	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||@||||||||||||||0|%s|sX-Stand-In;tyes||||||",
+	snprintf(wanted, sizeof(wanted), "-qfxy|0|0|||@||||||||||||||0|%s|sX-Stand-In;tyes|||||||",
 		pool.text);
 	assert_value("yaaaaaaaaaaaaaaaa", wanted);
 }
@@ -237,18 +237,28 @@ static void others_are_fields_of_the_row(void **state)
 	(void)state;
 	assert_true(write_policy(&policy));
 	snprintf(wanted, sizeof(wanted),
-		"-gjv|0|0|||@||||||||||||||0|||||b,404,503,|%s|t/of?!e|sX-Code;v!z|%s;t/"
+		"-gjv|0|0|||@||||||||||||||0|||||b,404,503,|%s|t/of?!e|sX-Code;v!z||%s;t/"
 		"of?;;b;0;100|%s;;t/"
 		"of?!e;;5;1000",
 		pool.text, pool.text, pool.text);
 	assert_value("yaaaaaaaaaaaaaaaa", wanted);
 	pages = (struct error_pages){
 		.statuses = {statuses, 1}, .pool = STR("auth"), .own_only = true};
+	struct retries retries = {
+		.on_error = true, .unsafe = true, .statuses = {statuses, 2}, .tries = 3};
 	policy.mirrors.count = 0;
 	draft.count = 0;
 	assert_true(write_policy(&policy));
-	snprintf(wanted, sizeof(wanted), "-g|0|0|||@||||||||||||||0|||||o,404,|%s||", pool.text);
+	snprintf(wanted, sizeof(wanted), "-g|0|0|||@||||||||||||||0|||||o,404,|%s|||", pool.text);
 	assert_value("yaaaaaaaaaaaaaaaa", wanted);
+	policy = (struct policy){.retries = &retries};
+	draft.count = 0;
+	assert_true(write_policy(&policy));
+	assert_value("yaaaaaaaaaaaaaaaa", "-e|0|0|||@||||||||||||||0|||||||eu;3;0;,404,503,");
+	retries = (struct retries){.on_error = true, .tries = 1};
+	draft.count = 0;
+	assert_true(write_policy(&policy));
+	assert_value("yaaaaaaaaaaaaaaaa", "-z|0|0|||@||||||||||||||0|||||||");
 }
 
 static void what_haproxy_cannot_time_is_told(void **state)
@@ -258,12 +268,12 @@ static void what_haproxy_cannot_time_is_told(void **state)
 		const char *row;
 		const char *told;
 	} cases[] = {
-		{{.read_ms = 400}, "-w|0|0|||@||||||||||||||400||||||||", NULL},
-		{{.send_ms = 30000}, "-|0|0|||@||||||||||||||0||||||||", "a timeout for sending"},
-		{{.send_ms = 90000}, "-w|0|0|||@||||||||||||||90000||||||||", NULL},
-		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||||||||",
+		{{.read_ms = 400}, "-w|0|0|||@||||||||||||||400|||||||||", NULL},
+		{{.send_ms = 30000}, "-|0|0|||@||||||||||||||0|||||||||", "a timeout for sending"},
+		{{.send_ms = 90000}, "-w|0|0|||@||||||||||||||90000|||||||||", NULL},
+		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6|||||||||",
 			"a timeout for sending"},
-		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6||||||||",
+		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6|||||||||",
 			"for connecting"},
 	};
 	(void)state;
@@ -290,7 +300,7 @@ static void passwords_are_those_of_users(void **state)
 	(void)state;
 	assert_true(write_policy(&policy));
 	snprintf(wanted, sizeof(wanted),
-		"-uy|0|0|||@||||||||||||||0|||%s|-paaaaaaaaaaaaaaaa%%7Cx%%20y||||", users.text);
+		"-uy|0|0|||@||||||||||||||0|||%s|-paaaaaaaaaaaaaaaa%%7Cx%%20y|||||", users.text);
 	assert_value(key.p, wanted);
 	struct str row = value_of(key.p);
 	snprintf(wanted, sizeof(wanted), "users:%s", users.text);

@@ -366,7 +366,7 @@ static void each_listener_has_its_frontends(void **state)
 		{LISTENER_HTTP, false, false, "str(plain:)", 3},
 		{LISTENER_HTTP, false, false, "X-Forwarded-Proto http\n", 1},
 		{LISTENER_HTTP, false, false, ";proto=http\"\n", 1},
-		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 5},
+		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 4},
 		{LISTENER_HTTPS, false, false,
 			"\tbind [::]:443 v6only ssl crt-list /s/certs/list.txt alpn h2,http/1.1 "
 			"crt-ignore-err all ca-ignore-err all strict-sni\n",
