@@ -254,11 +254,11 @@ static void others_are_fields_of_the_row(void **state)
 	policy = (struct policy){.retries = &retries};
 	draft.count = 0;
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-e|0|0|||@||||||||||||||0|||||||eu;3;0;,404,503,");
+	assert_value("yaaaaaaaaaaaaaaaa", "-e|0|0|||@||||||||||||||0|||||||||eu;3;0;,404,503,");
 	retries = (struct retries){.on_error = true, .tries = 1};
 	draft.count = 0;
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-z|0|0|||@||||||||||||||0|||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "-z|0|0|||@||||||||||||||0|||||||||");
 }
 
 static void what_haproxy_cannot_time_is_told(void **state)
