@@ -38,7 +38,7 @@ class Night:
 
     def ask(self, begin: str) -> str:
         """What the command prints, with our places in place of the page's."""
-        text = command(begin).replace(LOG, str(self.log)).replace("-n shop", f"-n {self.line.cluster.namespace}").replace("http://shop.example/", f"http://front.test:{self.line.proxy.http}/")
+        text = command(begin).replace(LOG, str(self.log)).replace("-n default", f"-n {self.line.cluster.namespace}").replace("http://shop.example/", f"http://front.test:{self.line.proxy.http}/")
         environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.line.runtime), "KUBECONFIG": self.line.cluster.kubeconfig,
                        "PATH": f"{build_folder() / 'sluicectl'}:{os.environ['PATH']}"}
         began = time.monotonic()

@@ -31,13 +31,16 @@ SYSTEM = {
     "cp": "-r",
     "curl": "-s -f -H --unix-socket -o",
     "dpkg-buildpackage": "-b -us -uc",
-    "grep": "-c -r -n",
+    "grep": "-c -F -n -o -r",
     "head": "-n",
     "install": "-m -d -o -g",
     "meson": "--buildtype --prefix -C",
     "mkdir": "-p -m",
     "ninja": "-C",
     "rm": "-f -r",
+    "sort": "-k2,2nr -rn -t:",
+    "tail": "",
+    "uniq": "-c",
 }
 SYSTEMCTL = set("daemon-reload disable edit enable is-active list-units mask reload restart start status stop".split())
 
