@@ -152,9 +152,12 @@ static const struct claim_node *find_other(const struct ingress_node *ingress, s
 	const struct claim_node *claim = graph_find_claim(ingress->balancer, key);
 	if (claim == NULL || claim->holder == NULL || claim->holder == ingress)
 		return NULL;
-	const struct node *holder = &claim->holder->record.node;
-	*ret_holder = arena_printf(arena, "the older %s %.*s",
-		holder->kind == NODE_FRONT ? "Service" : "Ingress", STR_FMT(node_key(holder)));
+	struct object_ref ref = ingress_ref(claim->holder, arena);
+	*ret_holder = arena_printf(arena, "the older %s %.*s/%.*s",
+		ref.is_config_map ? "ConfigMap"
+		: ref.is_service  ? "Service"
+				  : "Ingress",
+		STR_FMT(ref.namespace), STR_FMT(ref.name));
 	return claim;
 }
 

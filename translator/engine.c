@@ -127,8 +127,8 @@ struct engine *engine_new(
 	set_changes(engine);
 	set_objects(engine);
 	set_statuses(engine);
-	engine->records =
-		records_new(&engine->graph, engine->plans, &engine->changes, &engine->scratch);
+	engine->records = records_new(
+		&engine->graph, engine->plans, &engine->changes, engine->source, &engine->scratch);
 	arena_init(&engine->scratch);
 	return engine;
 }
@@ -230,6 +230,8 @@ static int take_settings(struct engine *engine, const struct source_settings *se
 		return err;
 	if (is_news)
 		change_all(&engine->changes);
+	if (is_news)
+		records_settle_tcp(engine->records);
 	drop_unsynced(engine);
 	check_whole(engine);
 	return 0;

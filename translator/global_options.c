@@ -5,6 +5,7 @@
 #include "translator/dialects/ingress_nginx_configmap.h"
 #include "translator/policy_words.h"
 #include "translator/record.h"
+#include "translator/tcp_services.h"
 
 #include <stdlib.h>
 
@@ -141,12 +142,28 @@ static void tell_missing(const struct global_options *options, const struct obje
 	}
 }
 
+bool global_options_is_tcp(const struct global_options *options, struct str key)
+{
+	return str_eq(key, source_peer_settings(options->source)->tcp_services);
+}
+
+static void diagnose_tcp(const struct config_map_node *map, struct diag_list *diags)
+{
+	struct config_map_record record;
+	struct service_record dropped;
+	record_read(&map->record, diags->arena, &record);
+	tcp_services_read(&record, STR(""), diags->arena, diags, &dropped);
+	diag_list_finish(diags);
+}
+
 void global_options_diagnose(const struct global_options *options,
 	const struct config_map_node *map, struct diag_list *diags)
 {
 	const struct node *node = &map->record.node;
 	struct nginx_options dropped;
 	struct config_map_record record;
+	if (map->record.payload != NULL && global_options_is_tcp(options, node_key(node)))
+		diagnose_tcp(map, diags);
 	if (!options->is_there || map->record.payload == NULL ||
 		!str_eq(node_key(node), key_of(options)))
 		return;

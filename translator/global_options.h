@@ -21,6 +21,8 @@ void global_options_free(struct global_options *options);
 const struct nginx_options *global_options_get(const struct global_options *options);
 /* Whether the options have to be read again after a change of that ConfigMap. */
 bool global_options_concern(const struct global_options *options, struct str key);
+/* Whether it is the ConfigMap with ports for TCP (tcp_services.h), whose owner is told of them here, too. */
+bool global_options_is_tcp(const struct global_options *options, struct str key);
 /* Reads them anew. */
 void global_options_update(struct global_options *options);
 /* The node of the ConfigMap; NULL: nobody needs it, and it is not there. */

@@ -2,6 +2,7 @@
 #include "translator/layer4.h"
 
 #include "translator/keys.h"
+#include "translator/tcp_services.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -96,16 +97,39 @@ static const char *check_port(const struct maker *m, const struct service_port *
 	return NULL;
 }
 
+/* See tcp_services.h. */
+static void lead_elsewhere(
+	const struct maker *m, const struct service_port *port, struct plan_pool *pool)
+{
+	const char *slash = str_find(port->name, '/');
+	pool->namespace = (struct str){port->name.p, (size_t)(slash - port->name.p)};
+	pool->service = str_skip(port->name, pool->namespace.len + 1);
+	pool->port = port->target_number != 0
+			     ? arena_printf(m->arena, "tcp:%llu",
+				       (unsigned long long)port->target_number)
+			     : arena_printf(m->arena, "tcp:%.*s", STR_FMT(port->target_name));
+}
+
 static void add_port(const struct maker *m, const struct service_port *port)
 {
 	struct plan *plan = m->plan;
 	struct str key = arena_printf(m->arena, "tcp:%llu", (unsigned long long)port->port);
-	struct str service = key_join(m->arena, plan->self.namespace, '/', plan->self.name);
-	struct plan_pool pool = {.service = plan->self.name, .port = key};
-	pool.id = key_join(m->arena, service, ':', key);
+	struct plan_pool pool = {
+		.namespace = plan->self.namespace, .service = plan->self.name, .port = key};
+	if (plan->self.is_config_map)
+		lead_elsewhere(m, port, &pool);
+	struct str service = key_join(m->arena, pool.namespace, '/', pool.service);
+	pool.id = key_join(m->arena, service, ':', pool.port);
 	plan->pools.items[plan->pools.count++] = pool;
 	plan->ports.items[plan->ports.count++] =
 		(struct plan_port){port->port, LISTENER_TCP, pool.id};
+}
+
+static const char *field_of(const struct maker *m, const struct service_port *port, size_t index)
+{
+	if (m->plan->self.is_config_map)
+		return arena_printf(m->arena, "data[\"%llu\"]", (unsigned long long)port->port).p;
+	return arena_printf(m->arena, "spec.ports[%zu]", index).p;
 }
 
 static void read_ports(const struct maker *m)
@@ -122,8 +146,7 @@ static void read_ports(const struct maker *m)
 		if (problem == NULL)
 			add_port(m, port);
 		else
-			diag_add(m->diags, &plan->self, "PortNotServed",
-				arena_printf(m->arena, "spec.ports[%zu]", i).p,
+			diag_add(m->diags, &plan->self, "PortNotServed", field_of(m, port, i),
 				"port %llu is not served: %s", (unsigned long long)port->port,
 				problem);
 	}
@@ -174,16 +197,25 @@ void layer4_plan(const struct service_record *service, const struct plan_context
 {
 	struct maker m = {service, context, arena, diags, ret_plan};
 	bool ours = is_ours(service, context->class.settings);
+	struct str name = service->key.name;
+	bool is_map = tcp_services_is_owner(name, &name);
 	*ret_plan = (struct plan){
 		.self = {.namespace = service->key.namespace,
-			.name = service->key.name,
+			.name = name,
 			.uid = service->key.uid,
-			.is_service = true},
+			.is_service = !is_map,
+			.is_config_map = is_map},
 		.created = service->created,
 		.is_leaving = !ours && service->finalizer,
 	};
 	if (!ours && (!ret_plan->is_leaving || context->is_released || context->cannot.tcp))
 		return;
+	if (is_map && context->grouping != GROUPING_MERGED) {
+		diag_add(diags, &ret_plan->self, "NotSupported", NULL,
+			"its ports belong to a load balancer that all Ingresses share, and this "
+			"kind has none");
+		return;
+	}
 	if (context->cannot.tcp) {
 		diag_add(diags, &ret_plan->self, "NotSupported", "spec.type",
 			"this kind of load balancer cannot serve Services of type LoadBalancer");

@@ -3,6 +3,7 @@
 
 #include "common/must.h"
 #include "proto/message.h"
+#include "translator/tcp_services.h"
 
 static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
 	[RECORD_INGRESS] = NODE_INGRESS,
@@ -54,10 +55,13 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 
 struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena)
 {
+	struct str name = node_name(&ingress->record.node);
+	bool is_map = ingress->record.node.kind == NODE_FRONT && tcp_services_is_owner(name, &name);
 	return (struct object_ref){.namespace = node_namespace(&ingress->record.node),
-		.name = node_name(&ingress->record.node),
+		.name = name,
 		.uid = arena_str(arena, str_from(ingress->uid)),
-		.is_service = ingress->record.node.kind == NODE_FRONT};
+		.is_service = ingress->record.node.kind == NODE_FRONT && !is_map,
+		.is_config_map = is_map};
 }
 
 bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b)

@@ -8,6 +8,7 @@
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
+#include "translator/tcp_services.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,15 +21,18 @@ struct records {
 	size_t counts[NODE_RECORD_KINDS];
 	uint8_t marks[RECORD_KIND_COUNT]; /* of the current sync, for each kind */
 	struct record *made;              /* here, see records_put_made(); NULL: nothing */
+	const struct source_peer *source;
+	struct record *tcp; /* likewise, of the ConfigMap with ports for TCP */
 };
 
 struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
-	struct arena *scratch)
+	const struct source_peer *source, struct arena *scratch)
 {
 	struct records *records = xcalloc(1, sizeof(*records));
 	records->graph = graph;
 	records->plans = plans;
 	records->changes = changes;
+	records->source = source;
 	records->scratch = scratch;
 	return records;
 }
@@ -152,13 +156,70 @@ static void put_front(
 	}
 }
 
+/* ---- ports for TCP ---- */
+
+static void forget_tcp(struct records *records)
+{
+	struct record *tcp = records->tcp;
+	records->tcp = NULL;
+	if (tcp != NULL && tcp->payload != NULL)
+		forget(records, tcp);
+}
+
+/* Changes may reset the arena, so nothing of it is used behind the first of them. */
+static void put_tcp(struct records *records, const struct config_map_record *map)
+{
+	struct schema_error error = {""};
+	struct service_record service;
+	struct buf frame;
+	const struct source_settings *settings = source_peer_settings(records->source);
+	tcp_services_read(map, settings->load_balancer_class, records->scratch, NULL, &service);
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	/* With the suffix its name may be too long. */
+	int err = message_encode_record(&service, &frame, &error);
+	struct record *tcp = err == 0 ? graph_get(records->graph, NODE_FRONT,
+						key_text(&service.key, records->scratch))
+				      : NULL;
+	char *uid = str_dup(service.key.uid);
+	if (tcp != records->tcp)
+		forget_tcp(records);
+	records->tcp = tcp;
+	if (tcp != NULL)
+		store(records, tcp, str_skip(buf_str(&frame), FRAME_HEAD_LEN), 0, str_from(uid));
+	free(uid);
+	buf_fini(&frame);
+}
+
+void records_settle_tcp(struct records *records)
+{
+	struct str key = source_peer_settings(records->source)->tcp_services;
+	struct record *record = graph_find(records->graph, NODE_CONFIG_MAP, key);
+	struct config_map_record map;
+	if (str_is_empty(key) || record == NULL || record->payload == NULL) {
+		forget_tcp(records);
+		return;
+	}
+	record_read(record, records->scratch, &map);
+	put_tcp(records, &map);
+}
+
+static bool is_of_tcp(const struct records *records, enum record_kind kind, struct str key)
+{
+	return kind == RECORD_CONFIG_MAP &&
+	       str_eq(key, source_peer_settings(records->source)->tcp_services);
+}
+
 static void drop(struct records *records, struct record *record)
 {
-	if (record == records->made)
+	if (record == records->made || record == records->tcp)
 		return;
+	bool is_tcp = record->node.kind == NODE_CONFIG_MAP &&
+		      is_of_tcp(records, RECORD_CONFIG_MAP, node_key(&record->node));
 	if (record->node.kind == NODE_SERVICE)
 		put_front(records, node_key(&record->node), false, STR_NONE, STR_NONE);
 	forget(records, record);
+	if (is_tcp)
+		records_settle_tcp(records);
 }
 
 static void put(struct records *records, struct str key, struct str payload, const void *value)
@@ -166,10 +227,13 @@ static void put(struct records *records, struct str key, struct str payload, con
 	const struct record_key *record_key = value;
 	enum record_kind kind = record_key->kind;
 	struct record *record = graph_get(records->graph, record_node_kind(kind), key);
+	bool is_tcp = is_of_tcp(records, kind, key);
 	record->node.mark = records->marks[kind];
 	store(records, record, payload, 0, record_key->uid);
 	if (kind == RECORD_SERVICE)
 		put_front(records, key, layer4_is_front(value), payload, record_key->uid);
+	if (is_tcp)
+		records_settle_tcp(records);
 }
 
 /* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids contain them: a slash

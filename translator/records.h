@@ -11,7 +11,7 @@ struct records;
 
 /* All must stay valid. */
 struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
-	struct arena *scratch);
+	const struct source_peer *source, struct arena *scratch);
 void records_free(struct records *records);
 
 /* How many there are. */
@@ -21,6 +21,8 @@ int records_take(
 int records_delete(struct records *records, const struct record_key *key);
 /* A Secret that no watcher sends: it stays, whatever one does. To be called once. */
 void records_put_made(struct records *records, const struct secret_record *secret);
+/* Settings have changed: whose ports for TCP are served is determined anew. */
+void records_settle_tcp(struct records *records);
 /* The object exists but cannot be read now: its last known record counts as repeated. `payload`: of the `keep`
  * message. */
 int records_keep(struct records *records, const struct record_key *key, struct str payload);

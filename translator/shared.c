@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/shared.h"
+#include "translator/tcp_services.h"
 
 #include <stdlib.h>
 
@@ -33,8 +34,9 @@ static struct listener tcp_listener(const struct shared_port *port, struct arena
 	struct listener listener = {.port = port->port,
 		.protocol = LISTENER_TCP,
 		.source_ranges = holder->source_ranges,
-		.service = arena_printf(arena, "%.*s/%.*s", STR_FMT(holder->self.namespace),
-			STR_FMT(holder->self.name))};
+		.service = arena_printf(arena, "%.*s/%.*s%s", STR_FMT(holder->self.namespace),
+			STR_FMT(holder->self.name),
+			holder->self.is_config_map ? TCP_SERVICES_SUFFIX : "")};
 	for (size_t i = 0; i < holder->ports.count; i++) {
 		if (holder->ports.items[i].port == port->port)
 			listener.pool = holder->ports.items[i].pool;

@@ -41,6 +41,7 @@ static void free_settings(struct source_settings *settings)
 	free_text(settings->controller_name);
 	free_text(settings->load_balancer_class);
 	free_text(settings->nginx_options);
+	free_text(settings->tcp_services);
 }
 
 void source_peer_free(struct source_peer *source)
@@ -79,6 +80,7 @@ static bool same_settings(const struct source_settings *a, const struct source_s
 	       a->without_class == b->without_class &&
 	       str_eq(a->load_balancer_class, b->load_balancer_class) &&
 	       str_eq(a->nginx_options, b->nginx_options) &&
+	       str_eq(a->tcp_services, b->tcp_services) &&
 	       a->without_load_balancer_class == b->without_load_balancer_class;
 }
 
@@ -96,6 +98,7 @@ static void replace_settings(struct source_peer *source, const struct source_set
 		.without_class = settings->without_class,
 		.load_balancer_class = copy_text(settings->load_balancer_class),
 		.nginx_options = copy_text(settings->nginx_options),
+		.tcp_services = copy_text(settings->tcp_services),
 		.without_load_balancer_class = settings->without_load_balancer_class,
 	};
 	log_event(&EV_SETTINGS, LOG_TEXT("ingress_class", settings->ingress_class),

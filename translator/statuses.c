@@ -6,6 +6,7 @@
 #include "common/must.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
+#include "translator/tcp_services.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 
@@ -413,6 +414,9 @@ static void send_status(
 	if ((ingress->record.node.flags & NODE_KEPT) != 0)
 		return;
 	if (ingress->record.node.kind == NODE_FRONT) {
+		struct str map = STR("");
+		if (tcp_services_is_owner(node_name(&ingress->record.node), &map))
+			return; /* a ConfigMap has no status */
 		send_front_status(statuses, ingress, out);
 		return;
 	}

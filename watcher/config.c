@@ -62,6 +62,9 @@ struct named_refs_config config_named(const struct config *config)
 	if (config->ingress_nginx_configmap != NULL)
 		(void)named_refs_split(str_from(config->ingress_nginx_configmap),
 			&named.options_namespace, &named.options_name);
+	if (config->tcp_services_configmap != NULL)
+		(void)named_refs_split(str_from(config->tcp_services_configmap),
+			&named.tcp_namespace, &named.tcp_name);
 	return named;
 }
 
@@ -121,6 +124,9 @@ char *config_check(const struct config *config)
 	struct str dummy;
 	if (map != NULL && !named_refs_split(str_from(map), &dummy, &dummy))
 		return xasprintf("--ingress-nginx-configmap %s: NAMESPACE/NAME is expected", map);
+	map = config->tcp_services_configmap;
+	if (map != NULL && !named_refs_split(str_from(map), &dummy, &dummy))
+		return xasprintf("--tcp-services-configmap %s: NAMESPACE/NAME is expected", map);
 	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
 		return xasprintf(
 			"at most %d namespaces can be named; leave --namespace out to watch all",

@@ -65,6 +65,11 @@ static bool is_watched_namespace(const struct config *config, struct str namespa
 	return config->namespaces.count == 0 || namespace.len == 0;
 }
 
+static bool wants_maps(const struct config *config)
+{
+	return config->ingress_nginx_configmap != NULL || config->tcp_services_configmap != NULL;
+}
+
 /* Whether cluster.c would watch the object. */
 static bool is_watched(
 	const struct config *config, const struct json *object, const struct kind_version *version)
@@ -73,7 +78,7 @@ static bool is_watched(
 	if (version->kind == RECORD_INGRESS_CLASS && !config->ingress_classes)
 		return false;
 	if (version->kind == RECORD_CONFIG_MAP)
-		return config->ingress_nginx_configmap != NULL;
+		return wants_maps(config);
 	if (version->kind == RECORD_POD || version->kind == RECORD_NODE)
 		return false; /* manifests have no statuses */
 	return !version->namespaced ||
@@ -164,8 +169,9 @@ static void keep_named(struct filter *filter)
 	for (size_t i = 0; i < 2; i++) {
 		struct store_object *object = store_first(&filter->store, named_kinds[i]);
 		for (; object != NULL; object = store_next(object))
-			object->is_seen =
-				!object->is_named || named_refs_is_options(&config, object);
+			object->is_seen = !object->is_named ||
+					  named_refs_is_options(&config, object) ||
+					  named_refs_is_tcp(&config, object);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		struct store_object *object = store_first(&filter->store, naming_kinds[i]);
@@ -280,8 +286,8 @@ static void send_all(struct filter *filter)
 			   (filter->has_records || filter->store.counts[RECORD_INGRESS_CLASS] != 0);
 	size_t count = 0;
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		bool is_there = k == RECORD_INGRESS_CLASS ? has_classes
-				: k == RECORD_CONFIG_MAP  ? config->ingress_nginx_configmap != NULL
+		bool is_there = k == RECORD_INGRESS_CLASS             ? has_classes
+				: k == RECORD_CONFIG_MAP              ? wants_maps(config)
 				: k == RECORD_POD || k == RECORD_NODE ? filter->store.counts[k] != 0
 								      : true;
 		if (is_there)
@@ -295,6 +301,7 @@ static void send_all(struct filter *filter)
 		.load_balancer_class = filter->ours.load_balancer_class,
 		.without_load_balancer_class = filter->ours.without_class,
 		.nginx_options = str_from(config->ingress_nginx_configmap),
+		.tcp_services = str_from(config->tcp_services_configmap),
 	};
 	send_hello(filter);
 	outlet_set_settings(&filter->outlet, &settings);

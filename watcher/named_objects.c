@@ -46,6 +46,7 @@ struct named_objects {
 	struct naming_tree namings;
 	LIST_HEAD(changed_list, named_watch) changed;
 	struct named_watch *options; /* of the global options; NULL: there are none */
+	struct named_watch *tcp;     /* of ports for TCP, likewise */
 	size_t started;
 	ev_timer settle; /* from the loop: the store is changing when names are seen */
 	struct arena scratch;
@@ -313,16 +314,16 @@ static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- lifecycle ---- */
 
-/* The ConfigMap with the global options is named by the administrator. */
-static void hold_options(struct named_objects *named)
+/* A ConfigMap that is named by the administrator. */
+static struct named_watch *hold(struct named_objects *named, struct str namespace, struct str name)
 {
-	const struct named_ref ref = {RECORD_CONFIG_MAP, named->config.refs.options_namespace,
-		named->config.refs.options_name};
+	const struct named_ref ref = {RECORD_CONFIG_MAP, namespace, name};
 	if (ref.name.len == 0)
-		return;
-	named->options = watch_for(named, &ref);
-	named->options->users = 1;
-	note_change(named, named->options);
+		return NULL;
+	struct named_watch *watch = watch_for(named, &ref);
+	watch->users++;
+	note_change(named, watch);
+	return watch;
 }
 
 struct named_objects *named_objects_new(const struct named_objects_config *config)
@@ -334,7 +335,8 @@ struct named_objects *named_objects_new(const struct named_objects_config *confi
 	ev_timer_init(&named->settle, on_settle, 0., 0.);
 	named->settle.data = named;
 	store_observe(config->store, &(struct store_observer){on_put, on_remove, named});
-	hold_options(named);
+	named->options = hold(named, config->refs.options_namespace, config->refs.options_name);
+	named->tcp = hold(named, config->refs.tcp_namespace, config->refs.tcp_name);
 	return named;
 }
 
@@ -361,8 +363,10 @@ void named_objects_free(struct named_objects *named)
 /* Without the global options something might be served that they forbid, so they are awaited however long it takes; likewise for what they name. */
 static bool is_required(const struct named_objects *named, const struct named_watch *watch)
 {
-	if (named->options == NULL || watch == named->options)
-		return watch == named->options;
+	if (watch == named->options || watch == named->tcp)
+		return true;
+	if (named->options == NULL)
+		return false;
 	const struct naming wanted = {.kind = RECORD_CONFIG_MAP,
 		.namespace = named->options->namespace,
 		.name = named->options->name};
@@ -394,8 +398,8 @@ const char *named_objects_problem(const struct named_objects *named)
 		if (problem != NULL)
 			return problem;
 		if (!is_usable(named, watch))
-			return "the ConfigMap of --ingress-nginx-configmap, or one that it names, "
-			       "cannot be used";
+			return "the ConfigMap of --ingress-nginx-configmap or "
+			       "--tcp-services-configmap, or one that it names, cannot be used";
 	}
 	return NULL;
 }

@@ -72,6 +72,13 @@ bool named_refs_split(struct str text, struct str *ret_namespace, struct str *re
 	return true;
 }
 
+bool named_refs_is_tcp(const struct named_refs_config *config, const struct store_object *object)
+{
+	return object->kind == RECORD_CONFIG_MAP && config->tcp_name.len != 0 &&
+	       str_eq(store_name(object), config->tcp_name) &&
+	       str_eq(store_namespace(object), config->tcp_namespace);
+}
+
 bool named_refs_is_options(
 	const struct named_refs_config *config, const struct store_object *object)
 {

@@ -175,7 +175,8 @@ static void ask_next(struct rights *r)
 {
 	struct buf body;
 	while (r->need < NEED_COUNT && needs[r->need].kind != RECORD_NONE &&
-		r->versions[needs[r->need].kind] == NULL)
+		(r->versions[needs[r->need].kind] == NULL ||
+			(is_by_name(r) && r->config.options.options_name.len == 0)))
 		r->need++;
 	if (r->need == NEED_COUNT) {
 		end_round(r);

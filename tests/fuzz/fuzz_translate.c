@@ -171,16 +171,37 @@ static void *draw_config_map(struct draw *d)
 		map->entries.items[i] = (struct config_entry){
 			.key = PICK(d, "proxy-body-size", "add-headers", "X-A",
 				"global-allowed-response-headers", "whitelist-source-range",
-				"force-ssl-redirect"),
-			.value = PICK(d, "8m", "a/h", "a/m", "X-A", "10.0.0.0/8", "true", "x")};
+				"force-ssl-redirect", "9000", "9001", "80"),
+			.value = PICK(d, "8m", "a/h", "a/m", "X-A", "10.0.0.0/8", "true", "x",
+				"a/web:80", "b/api:http", "a/web:80:PROXY")};
 	return map;
+}
+
+static void *draw_pod(struct draw *d)
+{
+	struct pod_record *pod = arena_alloc(d->arena, sizeof(*pod));
+	*pod = (struct pod_record){
+		.key = {RECORD_POD, STR("a"), PICK(d, "p", "q"), PICK(d, "u0", "u1")},
+		.node = PICK(d, "n", "m", ""),
+		.host_ip = PICK(d, "10.0.0.1", "x", ""),
+		.ready = pick(d, 2) == 0};
+	return pod;
+}
+
+static void *draw_node(struct draw *d)
+{
+	struct node_record *node = arena_alloc(d->arena, sizeof(*node));
+	*node = (struct node_record){.key = {RECORD_NODE, STR(""), PICK(d, "n", "m"), STR("u")},
+		.external_ip = PICK(d, "192.0.2.1", "", "x"),
+		.internal_ip = PICK(d, "10.0.0.2", "")};
+	return node;
 }
 
 static void *draw_record(struct draw *d)
 {
 	struct secret_record *secret;
 	struct ingress_class_record *class;
-	switch (pick(d, 7)) {
+	switch (pick(d, 9)) {
 	case 0:
 	case 1:
 		return draw_ingress(d);
@@ -190,6 +211,10 @@ static void *draw_record(struct draw *d)
 		return draw_slice(d);
 	case 4:
 		return draw_config_map(d);
+	case 7:
+		return draw_pod(d);
+	case 8:
+		return draw_node(d);
 	case 5:
 		secret = arena_alloc(d->arena, sizeof(*secret));
 		secret->key =
@@ -345,9 +370,11 @@ static void open_side(struct side *side, enum grouping grouping)
 	static const struct engine_config config = {
 		.default_namespace = {"a", 1}, .default_name = {"t", 1}, .takes_nginx = true};
 	static int kinds[] = {RECORD_INGRESS, RECORD_INGRESS_CLASS, RECORD_SERVICE,
-		RECORD_ENDPOINTS, RECORD_SECRET, RECORD_CONFIG_MAP};
+		RECORD_ENDPOINTS, RECORD_SECRET, RECORD_CONFIG_MAP, RECORD_POD, RECORD_NODE};
+	_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == RECORD_KIND_COUNT - 1, "all kinds");
 	struct source_settings settings = {.kinds = {kinds, RECORD_KIND_COUNT - 1},
 		.nginx_options = STR("a/o"),
+		.tcp_services = STR("a/m"),
 		.ingress_class = STR("rancher"),
 		.controller_name = STR("ours"),
 		.without_class = true,

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/tcp_services.h"
+
+struct reader {
+	struct arena *arena;
+	struct diag_list *diags;
+	struct object_ref self;
+	struct service_record *service;
+};
+
+static void refuse(const struct reader *r, struct str key, const char *problem)
+{
+	diag_add(r->diags, &r->self, "PortNotServed",
+		arena_printf(r->arena, "data[%s]", diag_quote(r->arena, key)).p,
+		"it is not served: %s", problem);
+}
+
+/* The text before the character, which goes with it; all of it, if there is none. */
+static struct str take(struct str *rest, char until)
+{
+	const char *end = str_find(*rest, until);
+	struct str found = {rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
+	*rest = str_skip(*rest, end != NULL ? found.len + 1 : found.len);
+	return found;
+}
+
+/* A DNS label, as Kubernetes names Services, namespaces and ports; the latter have a letter. */
+static bool is_label(struct str text, bool needs_letter)
+{
+	bool has_letter = false;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.p[i];
+		bool is_letter = c >= 'a' && c <= 'z';
+		bool is_end = i == 0 || i + 1 == text.len;
+		if (!is_letter && (c < '0' || c > '9') && (c != '-' || is_end))
+			return false;
+		has_letter |= is_letter;
+	}
+	return text.len != 0 && text.len <= 63 && (has_letter || !needs_letter);
+}
+
+static const char *read_entry(
+	const struct reader *r, const struct config_entry *entry, struct service_port *ret_port)
+{
+	struct str rest = str_trim(entry->value);
+	struct str object = take(&rest, ':');
+	struct str name = object;
+	struct str namespace = take(&name, '/');
+	struct str target = take(&rest, ':');
+	int64_t port = 0;
+	int64_t number = 0;
+	if (!str_to_int(entry->key, 1, 65535, &port))
+		return "its name has to be a port";
+	if (!is_label(namespace, false) || !is_label(name, false) || target.len == 0)
+		return "NAMESPACE/SERVICE:PORT is expected";
+	if (rest.len != 0)
+		return "the PROXY protocol is not spoken on ports for TCP: leave PROXY out, and "
+		       "let "
+		       "what stands in front, and the backend, do without it";
+	*ret_port = (struct service_port){
+		.name = arena_printf(r->arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name)),
+		.port = (uint64_t)port};
+	if (str_to_int(target, 1, 65535, &number))
+		ret_port->target_number = (uint64_t)number;
+	else if (is_label(target, true))
+		ret_port->target_name = target;
+	else
+		return "the number or the name of a port of the Service is expected";
+	return NULL;
+}
+
+void tcp_services_read(const struct config_map_record *map, struct str load_balancer_class,
+	struct arena *arena, struct diag_list *diags, struct service_record *ret_service)
+{
+	const struct reader r = {
+		.arena = arena,
+		.diags = diags,
+		.self = {.namespace = map->key.namespace,
+			.name = map->key.name,
+			.uid = map->key.uid,
+			.is_config_map = true},
+		.service = ret_service,
+	};
+	*ret_service = (struct service_record){
+		.key = {.kind = RECORD_SERVICE,
+			.namespace = map->key.namespace,
+			.name = arena_printf(
+				arena, "%.*s" TCP_SERVICES_SUFFIX, STR_FMT(map->key.name)),
+			.uid = map->key.uid},
+		.type = SERVICE_LOAD_BALANCER,
+		.load_balancer_class = load_balancer_class,
+	};
+	ret_service->ports.items =
+		arena_calloc(arena, map->entries.count, sizeof(struct service_port));
+	for (size_t i = 0; i < map->entries.count; i++) {
+		const struct config_entry *entry = &map->entries.items[i];
+		const char *problem =
+			read_entry(&r, entry, &ret_service->ports.items[ret_service->ports.count]);
+		if (problem == NULL && ret_service->ports.count == TCP_SERVICES_MAX)
+			problem = "there are too many ports";
+		if (problem != NULL)
+			refuse(&r, entry->key, problem);
+		else
+			ret_service->ports.count++;
+	}
+}
+
+bool tcp_services_is_owner(struct str name, struct str *ret_map)
+{
+	if (!str_ends_with(name, STR(TCP_SERVICES_SUFFIX)))
+		return false;
+	*ret_map = (struct str){name.p, name.len - (sizeof(TCP_SERVICES_SUFFIX) - 1)};
+	return true;
+}
