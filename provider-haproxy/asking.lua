@@ -289,9 +289,12 @@ local function read(txn)
 	return auth
 end
 
--- A client cannot send them, whoever has let it in.
+-- A client cannot send them, whoever has let it in. What it has sent is kept for values that are made of it.
 local function copy(txn, auth, copied)
+	local headers, before = txn.http:req_get_headers(), {}
+	txn:set_priv(before)
 	for i, name in ipairs(auth.copied) do
+		before[name:lower()] = headers[name:lower()] or false
 		local value = copied[i] or ""
 		if value ~= "" and not value:find("[%c\127]") then
 			txn.http:req_set_header(name, value)

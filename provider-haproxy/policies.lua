@@ -25,9 +25,19 @@ local function decode(text)
 	end))
 end
 
+-- The lines of a header as the client has sent them, also when another server's answer has taken their place (asking.lua); nil: there were none.
+local function lines_of(txn, name)
+	local before = txn:get_priv()
+	local lines = before and before[name:lower()]
+	if lines == nil then
+		lines = txn.http:req_get_headers()[name:lower()]
+	end
+	return lines or nil
+end
+
 -- Of several lines of a header, their values joined.
 local function header_of(txn, name)
-	local lines = txn.http:req_get_headers()[name:lower()]
+	local lines = lines_of(txn, name)
 	if not lines then
 		return nil
 	end
@@ -46,7 +56,7 @@ local function argument_of(txn, name)
 end
 
 local function cookie_of(txn, name)
-	local lines = txn.http:req_get_headers()["cookie"]
+	local lines = lines_of(txn, "cookie")
 	for i = 0, lines and #lines or -1 do
 		for pair in lines[i]:gmatch("[^;]+") do
 			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
