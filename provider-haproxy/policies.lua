@@ -49,8 +49,14 @@ local function decode(text)
 	end))
 end
 
+-- The lines of a header as the client has sent them, also when another server's answer has taken their place (asking.lua).
 local function lines_of(txn, name)
-	local lines = {}
+	local before = txn:get_priv()
+	local lines = before and before[name:lower()]
+	if lines then
+		return lines
+	end
+	lines = {}
 	for i = 1, txn.f:req_fhdr_cnt(name) do
 		lines[i] = txn.f:req_fhdr(name, i)
 	end
@@ -511,6 +517,6 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, header_of = header_of, client_of = client_of, change_request = change_request,
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, lines_of = lines_of, header_of = header_of, client_of = client_of, change_request = change_request,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }

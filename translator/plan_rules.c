@@ -399,6 +399,8 @@ void plan_read_rules(const struct plan_maker *m)
 		plan_add_extras(m, &list);
 	if (m->plan->is_passthrough)
 		drop_default(m);
+	else if (m->plan->route.default_is_of_hosts && m->ingress->rules.count != 0)
+		m->plan->default_pool = STR_NONE;
 	else if (default_backend(m) != NULL && !is_plain(m->plan))
 		rule_default(m, &list);
 	gather_hosts(m, &list);

@@ -98,5 +98,6 @@ struct route_settings {
 	/* The path of a rule that ends in a slash is where requests for the same without it are sent to: to the origin, or to a path where there is none. */
 	bool has_slash_redirects;
 	LIST_OF(struct piece) slash_origin;
+	bool default_is_of_hosts; /* spec.defaultBackend takes requests for hosts of its rules only, where there are rules */
 	bool is_closed; /* a guard has a value that cannot be used: all of its rules answer 503 */
 };

@@ -30,6 +30,7 @@
 #include "watcher/log_events.h"
 #include "watcher/manifest_filter.h"
 #include "watcher/metrics.h"
+#include "watcher/named_objects.h"
 #include "watcher/rights.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
@@ -300,9 +301,9 @@ static char *open_api(const struct config *config)
 		.connect_timeout_s = config->connect_timeout,
 		.request_timeout_s = config->request_timeout,
 		.exec_timeout_s = config->exec_timeout,
-		/* While it is verified, each watch has a second one beside it. */
-		.connections_max =
-			(unsigned)(2 * RECORD_KIND_COUNT * scopes) + CONNECTIONS_BESIDE_WATCHES,
+		/* While it is verified, each watch has a second one beside it. Those by name are many, and are verified by what is left. */
+		.connections_max = (unsigned)(2 * RECORD_KIND_COUNT * scopes) + NAMED_OBJECTS_MAX +
+				   CONNECTIONS_BESIDE_WATCHES,
 	};
 	watcher.api = api_new(daemon_loop(watcher.daemon), &watcher.target, &api, &problem);
 	if (watcher.api != NULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table tests/cases/ingress-nginx.json through the whole line: what ingress-nginx itself does (tests/ingress_nginx) is done by both proxies,
+"""The tables of tests/cases/ingress-nginx through the whole line: what ingress-nginx itself does (tests/ingress_nginx) is done by both proxies,
 but for what a row says of them."""
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from lib.ingress_cases import ROWS, World, problems_of
+from lib.ingress_asks import Asker
+from lib.ingress_cases import ROWS, World
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
 
@@ -19,17 +20,17 @@ def line(request):
     with World(ROWS, "nginx") as world, ProxyLine(request.param, translator=["--ingress-nginx"]) as whole:
         whole.name = request.param
         whole.cluster.apply(CLASS, *world.objects(0))
-        second = int(time.time())
-        wait_for(lambda: int(time.time()) > second, "another second, in which the younger ones are made")
-        whole.cluster.apply(*world.objects(1))
-        last = [ingress["metadata"]["name"] for ingress in world.objects(1)][-1]
-        whole.cluster.wait_addresses(last, timeout=90)
+        for age in range(1, world.ages()):
+            second = int(time.time())
+            wait_for(lambda second=second: int(time.time()) > second, "another second, in which the younger ones are made")
+            whole.cluster.apply(*world.objects(age))
+        whole.cluster.wait_addresses(world.last(), timeout=90)
+        whole.asker = Asker(world, whole.proxy.address, whole.proxy.http, whole.proxy.https)
         yield whole
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 def test_the_line_does_what_the_original_did(line, row):
     """Or something else, and the row says why: then it is no longer true when it does the same."""
-    proxy = line.proxy
-    found, why = problems_of(row, proxy.address, proxy.http, proxy.https), row.get("differs", {}).get(line.name)
+    found, why = line.asker.problems(row), row.get("differs", {}).get(line.name)
     assert not found if why is None else found, why

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lib.certs import self_signed
-from lib.ingress_cases import OPTION_ROWS, World, config_map, problems_of, with_row
+from lib.ingress_asks import Asker
+from lib.ingress_cases import OPTION_ROWS, World, config_map, with_row
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -39,8 +40,10 @@ def fixture_world(name):
         made = line.cluster.ingress("mark", [{"host": "mark.test", "paths": [("/", "Prefix", "app-cf-01", 80)]}],
                                     {NGINX + "enable-global-auth": "false"}, ingressClassName="nginx")
         made["spec"]["tls"] = [{"hosts": ["mark.test"], "secretName": "mark"}]
-        line.cluster.apply(config_map("controller", {}), CLASS, line.cluster.tls_secret("mark", mark.pem, mark.key), made, *world.objects(0), *world.objects(1))
-        line.cluster.wait_addresses("i1-ce-09", timeout=90)
+        line.cluster.apply(config_map("controller", {}), CLASS, line.cluster.tls_secret("mark", mark.pem, mark.key), made,
+                           *(item for age in range(world.ages()) for item in world.objects(age)))
+        line.cluster.wait_addresses(world.last(), timeout=90)
+        line.asker = Asker(world, line.proxy.address, line.proxy.http, line.proxy.https)
         yield line
 
 
@@ -60,11 +63,11 @@ def test_the_line_does_what_the_original_did(world, name, index):
     if why is None:
         # What one change changes of several objects comes at once for each of them, one after the other.
         try:
-            wait_for(lambda: not problems_of(row, proxy.address, proxy.http, proxy.https), "the row to be served as it says", PATIENCE)
+            wait_for(lambda: not world.asker.problems(row), "the row to be served as it says", PATIENCE)
         finally:
-            assert not problems_of(row, proxy.address, proxy.http, proxy.https)
+            assert not world.asker.problems(row)
     else:
-        assert problems_of(row, proxy.address, proxy.http, proxy.https), why
+        assert world.asker.problems(row), why
 
 
 # ---- under way ----

@@ -3,7 +3,7 @@
 
 The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
 Words in the query ask for more: `status=N` another status than 200, `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
-the connection after the answer. A header `X-Say: NAME: VALUE` puts that header into the answer. `/healthz` answers 503 while
+the connection after the answer, `drop` in place of it, `say=NAME:VALUE` puts that header into the answer. A header `X-Say: NAME: VALUE` puts that header into the answer. `/healthz` answers 503 while
 `is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
 """
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Pod(contextlib.AbstractContextManager):
         self.accepted = 0  # connections
         self.is_healthy = True
         self.targets: collections.deque[str] = collections.deque(maxlen=10000)  # of requests, as sent
+        self.begun: collections.deque[str] = collections.deque(maxlen=10000)  # targets of requests of which the headers have come
         self.last_answer = b"{}"  # of HTTP/1: the JSON of the last one, also if it was sent without a body
         self.gate = threading.Event()
         self._lock = threading.Lock()
@@ -130,6 +131,7 @@ class Backend(Pod):
             if known.get("upgrade", "").lower() == "websocket":
                 self.counted()
                 return self.serve_websocket(connection, reader, known)
+            self.begun.append(target)
             body = read_body(reader, known)
             self.answer(connection, method, target, version, headers, known, body, peer)
             if version == "HTTP/1.0" or known.get("connection", "").lower() == "close" or "close" in query_words(target):
@@ -147,9 +149,13 @@ class Backend(Pod):
                            "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
         self.last_answer = text
         words = query_words(target)
+        if "drop" in words:
+            connection.shutdown(socket.SHUT_RDWR)
+            raise ConnectionResetError("as the request wants it")
         status = next((f"{word[7:]} Said" for word in words if re.fullmatch("status=[2-5][0-9]{2}", word)), status)
         head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Backend: {self.name}\r\n"
         head += "".join(f"{value}\r\n" for name, value in headers if name.lower() == "x-say")
+        head += "".join(f"{word[4:]}\r\n" for word in words if word.startswith("say="))
         if "hold" in words:
             self.gate.wait(120)
         if "stream" in words:

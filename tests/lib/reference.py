@@ -152,6 +152,39 @@ def nginx_snippets() -> str:
     return "| directive | instead |\n| --- | --- |\n" + "".join(f"| `{directive}` | {cell(instead)} |\n" for directive, instead in rows)
 
 
+def said(row: dict) -> str:
+    """What the Ingresses of a row, and its options, say."""
+    settings = [f"{key}: {value}" for key, value in row.get("options", {}).items()]
+    settings += [f"{key}: {value}" for wish in row.get("ingresses", []) for key, value in wish.get("annotations", {}).items()]
+    return ", ".join(f"`` {cell(text.encode('unicode_escape').decode())} ``" for text in dict.fromkeys(settings))
+
+
+def shown_by(row: dict) -> str:
+    """What is to be known of a row that is not the same everywhere, or has no requests of its own."""
+    words = [f"{name}: {why}" for name, why in (("nginx", row.get("differs", {}).get("nginx")), ("HAProxy", row.get("differs", {}).get("haproxy"))) if why]
+    if len(words) == 2 and len(set(row["differs"].values())) == 1:
+        words = [row["differs"]["nginx"]]
+    words += [f"{head}{row[key]}" for key, head in (("original", "in the original "), ("within", "as "), ("no_row", "")) if key in row]
+    return cell("; ".join(words + ([f"shown by `tests/{row['elsewhere']}`"] if "elsewhere" in row else [])))
+
+
+def nginx_cases() -> str:
+    """The tables of tests/cases/ingress-nginx, group by group."""
+    folder = ROOT / "tests/cases/ingress-nginx"
+    groups = json.loads((folder / "groups.json").read_text())
+    files = [json.loads((folder / f"{name}.json").read_text()) for name in groups["tables"]]
+    rows = sorted((row for file in files for row in file.get("rows", []) + file.get("options", [])), key=lambda row: row["id"])
+    text = ""
+    for group, about in groups["groups"].items():
+        text += f"## {group}: {about['about']}\n\n| case | what it is about | annotations and options | nginx | HAProxy | what differs |\n| --- | --- | --- | --- | --- | --- |\n"
+        for row in (row for row in rows if row["id"].split("-")[0] == group):
+            verdicts = ["" if "asks" not in row else "differs" if name in row.get("differs", {}) else "safer" if "original" in row else "same"
+                        for name in ("nginx", "haproxy")]
+            text += f"| {row['id']} | {cell(row['about'])} | {said(row)} | {' | '.join(verdicts)} | {shown_by(row)} |\n"
+        text += "\n"
+    return text
+
+
 def policies() -> str:
     rows = table("translator/annotations.def", "POLICY")
     text = "| word of `policies` | what it can honour |\n| --- | --- |\n"
@@ -242,6 +275,7 @@ MAKERS = {
     "environment": environment,
     "annotations": annotations,
     "nginx-annotations": nginx_annotations,
+    "nginx-cases": nginx_cases,
     "nginx-options": nginx_options,
     "nginx-snippets": nginx_snippets,
     "policies": policies,

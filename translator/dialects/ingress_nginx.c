@@ -413,6 +413,7 @@ void ingress_nginx_read_route(
 		read_canary(&r);
 		return;
 	}
+	d->route->default_is_of_hosts = true;
 	read_redirects(&r);
 	read_https(&r);
 	nginx_read_paths(&r);
