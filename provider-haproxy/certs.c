@@ -123,7 +123,8 @@ static char *hosts_text(const struct certificate *value, size_t first)
 	return copy;
 }
 
-void certs_want(struct certs *certs, const char *file_name, const struct certificate *value,
+/* Takes `hosts`. `digest`: of the content. */
+static void want(struct certs *certs, const char *file_name, const struct certificate *value,
 	uint64_t digest, char *hosts, bool asks)
 {
 	struct cert *cert = find_or_add(certs, file_name);
@@ -142,7 +143,7 @@ void certs_want(struct certs *certs, const char *file_name, const struct certifi
 	certs_settle(certs, cert);
 }
 
-void certs_unwant(struct certs *certs, const char *file_name)
+static void unwant(struct certs *certs, const char *file_name)
 {
 	struct cert *cert = certs_find(certs, str_from(file_name));
 	if (cert == NULL)
@@ -184,10 +185,10 @@ static struct cert_object *want_all(struct certs *certs, const struct certificat
 			continue;
 		}
 		new->files[new->count++] = file;
-		certs_want(certs, file.text, value, digest, hosts, false);
+		want(certs, file.text, value, digest, hosts, false);
 	}
 	if (str_eq(value->key.id, certs->default_id) && digest != 0)
-		certs_want(certs, default_file, value, digest, xstrdup(default_hosts), false);
+		want(certs, default_file, value, digest, xstrdup(default_hosts), false);
 	return new;
 }
 
@@ -204,11 +205,11 @@ void certs_on_change(struct certs *certs, struct object *object, bool is_removed
 		certs_asking_leave_out(certs, &value, &arena);
 		new = want_all(certs, &value);
 	} else if (str_eq(object_id(object), certs->default_id)) {
-		certs_unwant(certs, default_file);
+		unwant(certs, default_file);
 	}
 	for (size_t i = 0; old != NULL && i < old->count; i++) {
 		if (!has_file(new, old->files[i].text))
-			certs_unwant(certs, old->files[i].text);
+			unwant(certs, old->files[i].text);
 	}
 	object_set_user(object, new);
 	free_object(old);
@@ -231,9 +232,9 @@ void certs_set_default(struct certs *certs, struct str id)
 	if (!str_is_empty(id) && certs_decode(certs, id, &arena, &value))
 		digest = certs_digest(&value);
 	if (digest != 0)
-		certs_want(certs, default_file, &value, digest, xstrdup(default_hosts), false);
+		want(certs, default_file, &value, digest, xstrdup(default_hosts), false);
 	else
-		certs_unwant(certs, default_file);
+		unwant(certs, default_file);
 	certs_asking_default(certs);
 	certs_asking_settle(certs);
 	arena_fini(&arena);
@@ -410,7 +411,22 @@ bool certs_leave_out(struct certs *certs, struct str output)
 	return any;
 }
 
+bool certs_is_ask_pending(struct certs *certs, struct str key)
+{
+	const char *file = certs_asking_file(certs, key);
+	const struct cert *cert = file != NULL ? certs_find(certs, str_from(file)) : NULL;
+	return cert != NULL && cert->wanted != 0 && cert->refused != cert->wanted &&
+	       (!cert->is_listed || cert->is_awaited);
+}
+
 /* ---- lifecycle ---- */
+
+static void renew(struct certs *certs, struct object *object)
+{
+	certs_on_change(certs, object, false);
+}
+
+static const struct asking_ops asking_ops = {want, unwant, renew};
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir)
 {
@@ -418,7 +434,7 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 		.state = state, .notices = notices, .dir = xstrdup(dir), .is_list_changed = true};
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
-	certs_asking_init(certs);
+	certs_asking_init(certs, &asking_ops);
 	struct buf list;
 	char *path = certs_path(certs, CERTS_LIST);
 	buf_init(&list, CERTS_LIST_LEN_MAX);
@@ -436,7 +452,7 @@ void certs_init_offline(
 		.state = state, .notices = notices, .dir = xstrdup(dir), .is_offline = true};
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
-	certs_asking_init(certs);
+	certs_asking_init(certs, &asking_ops);
 }
 
 void certs_show(struct certs *certs,

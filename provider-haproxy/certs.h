@@ -53,9 +53,10 @@ struct certs {
 	bool is_running;           /* HAProxy runs: only what it has accepted gets into the list */
 	bool is_default_filed;     /* the list on disk has default.pem */
 	struct str default_id;     /* of the object that default.pem is made of */
-	struct asking_tree asking; /* see certs_asking.h; so are the next two */
+	struct asking_tree asking; /* see certs_asking.h; so are the next three */
 	struct cover_tree covers;
 	struct asking_list stale;
+	const struct asking_ops *asking_ops;
 };
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir);
@@ -76,10 +77,6 @@ void certs_set_default(struct certs *certs, struct str id);
 /* The list on disk has one. */
 bool certs_has_default(const struct certs *certs);
 
-/* A file of the object with these hosts is wanted; takes `hosts`. `digest`: of its content. */
-void certs_want(struct certs *certs, const char *file_name, const struct certificate *value,
-	uint64_t digest, char *hosts, bool asks);
-void certs_unwant(struct certs *certs, const char *file_name);
 /* 0: it is not PEM. */
 uint64_t certs_digest(const struct certificate *value);
 bool certs_decode(
@@ -94,6 +91,8 @@ int certs_content(struct certs *certs, const struct cert *cert, struct buf *out)
 void certs_settle(struct certs *certs, struct cert *cert);
 /* HAProxy refuses the content that is wanted. */
 void certs_refuse(struct certs *certs, struct cert *cert, const char *why);
+/* `key` as for certs_ask(): HAProxy does not ask for it yet, and is going to. */
+bool certs_is_ask_pending(struct certs *certs, struct str key);
 struct cert *certs_find(struct certs *certs, struct str file_name);
 /* HAProxy lists this file; adds it if it was not known. */
 void certs_found(struct certs *certs, struct str file_name, bool is_fresh);

@@ -98,7 +98,7 @@ static void name_file(const struct asking *asking, struct str id, struct pem_nam
 static void drop_file(struct certs *certs, struct asking *asking)
 {
 	if (asking->file.text[0] != 0)
-		certs_unwant(certs, asking->file.text);
+		certs->asking_ops->unwant(certs, asking->file.text);
 	asking->file.text[0] = 0;
 }
 
@@ -116,7 +116,8 @@ static void settle(struct certs *certs, struct asking *asking)
 		drop_file(certs, asking);
 	} else {
 		name_file(asking, id, &file);
-		certs_want(certs, file.text, &value, digest, xasprintf(" %s", asking->host), true);
+		certs->asking_ops->want(
+			certs, file.text, &value, digest, xasprintf(" %s", asking->host), true);
 		/* After the new one is wanted. */
 		if (strcmp(asking->file.text, file.text) != 0)
 			drop_file(certs, asking);
@@ -235,7 +236,7 @@ static void settle_host(struct certs *certs, char *host)
 		cover != NULL ? state_find(certs->state, LB_CERTIFICATE, str_from(cover->id))
 			      : NULL;
 	if (object != NULL)
-		certs_on_change(certs, object, false);
+		certs->asking_ops->renew(certs, object);
 	certs_asking_settle(certs);
 }
 
@@ -260,19 +261,14 @@ static struct asking parts_of(struct str key)
 	};
 }
 
-bool certs_is_ask_pending(const struct certs *certs, struct str key)
+const char *certs_asking_file(const struct certs *certs, struct str key)
 {
 	struct asking wanted = parts_of(key);
 	const struct asking *found =
 		RB_FIND(asking_tree, (struct asking_tree *)(uintptr_t)&certs->asking, &wanted);
 	free(wanted.balancer);
 	free(wanted.host);
-	const struct cert *cert =
-		found != NULL && found->file.text[0] != 0
-			? certs_find((struct certs *)(uintptr_t)certs, str_from(found->file.text))
-			: NULL;
-	return cert != NULL && cert->wanted != 0 && cert->refused != cert->wanted &&
-	       (!cert->is_listed || cert->is_awaited);
+	return found != NULL && found->file.text[0] != 0 ? found->file.text : NULL;
 }
 
 void certs_ask(struct certs *certs, struct str key, bool asks)
@@ -289,7 +285,7 @@ void certs_ask(struct certs *certs, struct str key, bool asks)
 		struct pem_name file = found->file;
 		free_asking(certs, found);
 		if (file.text[0] != 0 && first_of(certs, wanted.host) == NULL)
-			certs_unwant(certs, file.text);
+			certs->asking_ops->unwant(certs, file.text);
 		settle_host(certs, wanted.host);
 	}
 	if (wanted.balancer != NULL)
@@ -299,8 +295,9 @@ void certs_ask(struct certs *certs, struct str key, bool asks)
 
 /* ---- lifecycle ---- */
 
-void certs_asking_init(struct certs *certs)
+void certs_asking_init(struct certs *certs, const struct asking_ops *ops)
 {
+	certs->asking_ops = ops;
 	RB_INIT(&certs->asking);
 	RB_INIT(&certs->covers.hosts);
 	RB_INIT(&certs->covers.objects);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 struct certs;
+struct object;
 
 /* A host of a load balancer. */
 struct asking {
@@ -47,12 +48,22 @@ struct cover_tree {
 	struct cover_object_tree objects;
 };
 
+/* The way up, to certs.c. */
+struct asking_ops {
+	/* As certs_want() and certs_unwant(). */
+	void (*want)(struct certs *certs, const char *file_name, const struct certificate *value,
+		uint64_t digest, char *hosts, bool asks);
+	void (*unwant)(struct certs *certs, const char *file_name);
+	/* Of the names of the object others are asking now. */
+	void (*renew)(struct certs *certs, struct object *object);
+};
+
 /* `key`: the name of a load balancer, a colon and the host. Cheap when nothing changes. */
 void certs_ask(struct certs *certs, struct str key, bool asks);
-/* HAProxy does not ask for it yet, and is going to. */
-bool certs_is_ask_pending(const struct certs *certs, struct str key);
 /* For certs.c. */
-void certs_asking_init(struct certs *certs);
+void certs_asking_init(struct certs *certs, const struct asking_ops *ops);
+/* The file of the host with that key; NULL: it does not ask, or there is no certificate for it. */
+const char *certs_asking_file(const struct certs *certs, struct str key);
 bool certs_asking_has(const struct certs *certs, struct str host);
 /* Without the hosts that ask, which have files of their own. */
 void certs_asking_leave_out(

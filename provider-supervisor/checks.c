@@ -49,11 +49,9 @@ static bool decode(struct str text, char **at, struct str *ret_bytes)
 	return true;
 }
 
-static size_t put_word(char *answer, size_t len, const char *word)
+static size_t put_word(char *answer, const char *word)
 {
-	size_t word_len = strlen(word);
-	memcpy(answer + len, word, word_len);
-	return len + word_len;
+	return (size_t)snprintf(answer, CHECK_ANSWER_LEN_MAX, "%s", word);
 }
 
 static size_t put_digits(char *answer, size_t len, const char *text)
@@ -75,7 +73,7 @@ static size_t answer_password(struct str line, char *bytes, char *answer)
 	struct crypt_data *scratch = xcalloc(1, sizeof(*scratch));
 	bool fits = password_fits(password, hash, scratch);
 	free(scratch);
-	return put_word(answer, 0, fits ? "yes" : "no");
+	return put_word(answer, fits ? "yes" : "no");
 }
 
 static size_t answer_certificate(struct str line, char *bytes, char *answer)
@@ -92,7 +90,7 @@ static size_t answer_certificate(struct str line, char *bytes, char *answer)
 	certificate.depth = (unsigned)depth;
 	if (!client_certificate_check(&certificate, &verdict))
 		return 0;
-	size_t len = put_word(answer, 0, verdict.is_good ? "good" : "bad");
+	size_t len = put_word(answer, verdict.is_good ? "good" : "bad");
 	if (!verdict.is_good)
 		len = put_digits(answer, len, verdict.reason);
 	len = put_digits(answer, len, verdict.subject);
@@ -111,7 +109,7 @@ size_t checks_answer(struct str question, char *ret_answer)
 	size_t len = str_eq_c(word, "password") ? answer_password(question, bytes, ret_answer)
 						: answer_certificate(question, bytes, ret_answer);
 	if (len == 0)
-		len = put_word(ret_answer, 0, "none");
+		len = put_word(ret_answer, "none");
 	explicit_bzero(bytes, question_len + 1);
 	free(bytes);
 	ret_answer[len++] = '\n';

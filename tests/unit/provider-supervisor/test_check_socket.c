@@ -24,6 +24,11 @@
 #define FAST     "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="
 #define SLOW     "$2b$10$abcdefghijklmnopqrstuu0000000000000000000000000000000"
 
+#define LONG_LIST                                                                          \
+	"password "                                                                        \
+	"abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz" \
+	" 70 70\n"
+
 static struct ev_loop *loop;
 static struct check_socket *server;
 static char dir[64];
@@ -119,9 +124,7 @@ static void a_question_is_answered(void **state)
 static void what_is_no_question_is_not_checked(void **state)
 {
 	static const char *const ended[] = {"\n", " \n", "password\n", "password \n", "u 70 70\n",
-		"password  70 70\n", "password u 70 70\npassword u 70 70\n",
-		"password a-word-that-is-longer-than-any-name-of-a-list-of-users-is-to-be-ever 70 "
-		"70\n"};
+		"password  70 70\n", "password u 70 70\npassword u 70 70\n", LONG_LIST};
 	static const char *const none[] = {"password u\n", "password u 7\n", "password u  70\n",
 		"password u 70 7\n", "password u 70 7g\n", "password u 70 7G\n",
 		"password u xx 70\n", "password u 70 70 70\n", "certificate u\n",

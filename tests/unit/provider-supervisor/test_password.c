@@ -16,6 +16,10 @@ static bool fits(const char *password, const char *hash)
 	return password_fits(str_from(password), str_from(hash), &scratch);
 }
 
+#define SHA512         \
+	"$6$saltsalt$" \
+	"qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
+
 /* All of "password"; made by openssl passwd, htpasswd and crypt(3). */
 static const char *const hashes[] = {
 	"{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
@@ -23,8 +27,7 @@ static const char *const hashes[] = {
 	"$apr1$saltsalt$yAAkm4libquA.ZWLHbSBq/",
 	"$1$saltsalt$qjXMvbEw8oaL.CzflDtaK/",
 	"$5$saltsalt$gOjOtoMpVhru2uyjeJSEc/JaLQWOXMNmlOnj6T4AtC.",
-	"$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/"
-	"jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/",
+	SHA512,
 	"$2b$04$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm",
 };
 
