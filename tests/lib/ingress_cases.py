@@ -152,11 +152,14 @@ class World:
 
     def ingress(self, row: Row, age: int) -> dict[str, Any]:
         made = ingress_of(row, age + 1, self.class_name, row["ingresses"][age])
-        if not self.has_names:
-            annotations = made["metadata"]["annotations"]
-            for key, value in annotations.items():
-                annotations[key] = SERVICE_HOST.sub(lambda found: f"http://{self.backends[found[1]].ip}:8080" if found[1] in self.backends else found[0], value)
+        made["metadata"]["annotations"] = self.reachable(made["metadata"]["annotations"])
         return made
+
+    def reachable(self, settings: dict[str, str]) -> dict[str, str]:
+        """Annotations, or options, with URLs that lead to the backends."""
+        def url(found: re.Match[str]) -> str:
+            return f"http://{self.backends[found[1]].ip}:8080" if found[1] in self.backends else found[0]
+        return settings if self.has_names else {key: SERVICE_HOST.sub(url, value) for key, value in settings.items()}
 
     def objects(self, age: int) -> list[dict[str, Any]]:
         """Those that are there at first (0), then the second Ingress of each row (1), and so on: Kubernetes counts ages in seconds."""
