@@ -9,6 +9,7 @@ import pytest
 
 from lib.ingress_asks import Asker
 from lib.ingress_cases import ROWS, World
+from lib.local_proxy import PATIENCE
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
 
@@ -26,6 +27,10 @@ def line(request):
             whole.cluster.apply(*world.objects(age))
         whole.cluster.wait_addresses(world.last(), timeout=90)
         whole.asker = Asker(world, whole.proxy.address, whole.proxy.http, whole.proxy.https)
+        # nginx needs a reload to pass TLS through, and workers of before take connections until they have heard of it.
+        for row in world.rows_with("ssl-passthrough"):
+            if whole.name not in row.get("differs", {}):
+                wait_for(lambda row=row: not whole.asker.problems(row), f"{row['id']} to be served as it says", PATIENCE)
         yield whole
 
 

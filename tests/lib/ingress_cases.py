@@ -68,7 +68,7 @@ def ingress_of(row: Row, index: int, class_name: str, wish: dict[str, Any]) -> d
 
 def port_of(row: Row) -> int:
     """Of the Services; the one on which backends listen where these stand at the cluster addresses."""
-    return 8080 if row.get("cluster") else 80
+    return 8080 if row.get("cluster") is True else 80
 
 
 def rules_of(wish: dict[str, Any]) -> list[Any]:
@@ -126,10 +126,10 @@ class World:
     def services(self, row: Row) -> Iterable[dict[str, Any]]:
         for pool in sorted(pools_of(row) - {"missing"}):
             name = name_in(row, pool)
-            at = {"clusterIP": self.backends[pool].ip} if row.get("cluster") else {}
+            at = {"clusterIP": "None" if row["cluster"] == "none" else self.backends[pool].ip} if row.get("cluster") else {}
             yield {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": NAMESPACE},
                    "spec": {"ports": [{"name": "web", "port": port_of(row), "targetPort": 8080, **row.get("ports", {}).get(pool, {})}], **at}}
-            ips = [] if at else [self.refusing.ip if item == "refusing" else self.backends[item].ip for item in endpoints_of(row, pool)]
+            ips = [] if row.get("cluster") is True else [self.refusing.ip if item == "refusing" else self.backends[item].ip for item in endpoints_of(row, pool)]
             yield {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
                    "metadata": {"name": f"{name}-a", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": name}},
                    "ports": [{"name": "web", "port": 8080, "protocol": "TCP"}],
@@ -171,6 +171,9 @@ class World:
     def last(self) -> str:
         """The name of the Ingress that is made last."""
         return self.objects(self.ages() - 1)[-1]["metadata"]["name"]
+
+    def rows_with(self, annotation: str) -> list[Row]:
+        return [row for row in self.rows if any(annotation in wish.get("annotations", {}) for wish in row["ingresses"])]
 
     def ages(self) -> int:
         return max(len(row["ingresses"]) for row in self.rows)
