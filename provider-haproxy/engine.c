@@ -225,21 +225,17 @@ static void start_telling(struct engine *engine)
 			traffic_server_new(engine->loop, daemon_admin(engine->daemon), &source);
 }
 
-struct engine *engine_new(
-	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
+/* What is wanted, from the translator. False: it cannot be had, and the reason is told. */
+static bool start_local(struct engine *engine, char **ret_problem, bool *ret_usage)
 {
 	static const struct local_ops ops = {.on_commit = on_commit, .on_pool = on_pool};
-	struct engine *engine = xcalloc(1, sizeof(*engine));
-	engine->wake = step;
-	engine->daemon = daemon;
-	engine->loop = daemon_loop(daemon);
-	engine->config = config;
+	const struct config *config = engine->config;
 	engine->writer = policies_writer;
 	engine->needs.certs = &engine->certs;
 	engine->writer.ctx = &engine->needs;
 	engine->names_services = config->local.access_log != ACCESS_LOG_OFF;
 	struct local_config local_config = {
-		.daemon = daemon,
+		.daemon = engine->daemon,
 		.options = &config->local,
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
@@ -252,7 +248,18 @@ struct engine *engine_new(
 		.ctx = engine,
 	};
 	engine->local = local_start(&local_config, ret_problem, ret_usage);
-	if (engine->local == NULL) {
+	return engine->local != NULL;
+}
+
+struct engine *engine_new(
+	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
+{
+	struct engine *engine = xcalloc(1, sizeof(*engine));
+	engine->wake = step;
+	engine->daemon = daemon;
+	engine->loop = daemon_loop(daemon);
+	engine->config = config;
+	if (!start_local(engine, ret_problem, ret_usage)) {
 		free(engine);
 		return NULL;
 	}

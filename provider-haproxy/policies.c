@@ -124,8 +124,8 @@ static struct str flags_of(
 		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
 		!str_is_empty(policy->fallback_pool) ? "f" : "",
 		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
-		is_asked && policy->satisfy_any ? "y" : "",
-		policy->error_pages != NULL ? "g" : "", policy->mirrors.count != 0 ? "j" : "",
+		is_asked && policy->satisfy_any ? "y" : "", policy->error_pages != NULL ? "g" : "",
+		policy->mirrors.count != 0 ? "j" : "",
 		policy_others_name_service(policy) ? "v" : "",
 		policy_others_retries(arena, policy->retries).len != 0 ? "e" : "",
 		policy_others_sends_once(policy->retries) ? "z" : "");

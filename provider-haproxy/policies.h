@@ -43,8 +43,9 @@ struct certs;
 
 /* Its context; NULL: nobody has to know. */
 struct policies_needs {
-	struct certs *certs; /* which ask clients for certificates of theirs; NULL: somebody else looks for those */
-	bool services;       /* set when something is made of a Service's name: then there have to be rows that say it (assign.h) */
+	struct certs *
+		certs; /* which ask clients for certificates of theirs; NULL: somebody else looks for those */
+	bool services; /* set when something is made of a Service's name: then there have to be rows that say it (assign.h) */
 };
 
 extern const struct route_writer policies_writer;

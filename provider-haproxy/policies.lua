@@ -22,7 +22,7 @@ end
 -- What `make` finds in a text, kept for as many texts as have so many bytes together: those of rows, which most requests have in common.
 local kept_len_max = 4 * 1024 * 1024
 
-local function kept(make)
+local function keeping(make)
 	local found, len = {}, 0
 	return function(text)
 		local value = found[text]
@@ -39,7 +39,7 @@ local function kept(make)
 end
 
 -- Those of a row; nobody changes them.
-local fields_of = kept(function(text)
+local fields_of = keeping(function(text)
 	return split(text, "|")
 end)
 
@@ -110,8 +110,8 @@ local function compile(regex)
 end
 
 -- As it is, and so that it finds at least the end: what was too much for it has not even found that.
-local code_of = kept(compile)
-local code_or_end = kept(function(regex)
+local code_of = keeping(compile)
+local code_or_end = keeping(function(regex)
 	return compile("(?:" .. regex .. ")|\\z")
 end)
 
@@ -192,7 +192,7 @@ local function read_conditions(text)
 	return conditions
 end
 
-local alternatives_of = kept(function(row)
+local alternatives_of = keeping(function(row)
 	local fields, alternatives = split(row, "|"), {}
 	for i = 3, #fields - 1, 2 do
 		alternatives[#alternatives + 1] = {
@@ -338,7 +338,7 @@ local values = {
 	end,
 }
 
-local pieces_of = kept(function(text)
+local pieces_of = keeping(function(text)
 	local pieces = {}
 	for _, piece in ipairs(split(text, "!")) do
 		local letter = piece:sub(1, 1)
@@ -517,6 +517,7 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, lines_of = lines_of, header_of = header_of, client_of = client_of, change_request = change_request,
+	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
+	lines_of = lines_of, header_of = header_of, client_of = client_of,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }

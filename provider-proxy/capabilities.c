@@ -39,7 +39,8 @@ struct capabilities *haproxy_capabilities(void)
 		STR("hsts"), STR("rate-limit"), STR("source-access"), STR("rewrite"),
 		STR("request-headers"), STR("body-limit"), STR("affinity"), STR("hash-balance"),
 		STR("response-headers"), STR("timeouts"), STR("location-rewrite"),
-		STR("cookie-rewrite"), STR("basic-auth"), STR("client-tls"), STR("external-auth"), STR("mirror"), STR("error-pages"),
-		STR("fallback-pool"), STR("retries"), STR("buffering"), STR("access-log")};
+		STR("cookie-rewrite"), STR("basic-auth"), STR("client-tls"), STR("external-auth"),
+		STR("mirror"), STR("error-pages"), STR("fallback-pool"), STR("retries"),
+		STR("buffering"), STR("access-log")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
