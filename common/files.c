@@ -191,6 +191,15 @@ bool files_is_replaced(int folder, const char *path)
 	       (held.st_ino != now.st_ino || held.st_dev != now.st_dev);
 }
 
+bool files_is_denied(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_denied = folder < 0 && errno == EACCES;
+	if (folder >= 0)
+		close(folder);
+	return is_denied;
+}
+
 const char *files_problem(int err)
 {
 	switch (err < 0 ? -err : err) {

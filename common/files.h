@@ -33,6 +33,8 @@ bool files_exist(const char *path);
 int files_hold_folder(const char *path);
 /* Whether another folder has the name now; not while none has it. */
 bool files_is_replaced(int folder, const char *path);
+/* Whether it may not be read, by its mode or by a sandbox; false if there is none. */
+bool files_is_denied(const char *path);
 /* For people: what the problem is, such as "the disk is full". Static. */
 const char *files_problem(int err);
 /* Removes those of the folder's files that are loose; returns how many. */

@@ -59,6 +59,7 @@ static struct supervisor {
 	ev_timer look;        /* for old workers */
 	ev_timer look_folder;
 	int folder;        /* the state folder, held; negative: not seen yet */
+	bool is_outside;   /* it was made anew before we saw it */
 	ev_signal release; /* another proxy takes our place */
 	bool is_draining;
 	bool is_released;
@@ -112,13 +113,17 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_old_workers(WORKERS_OLD_MAX);
 }
 
-/* A folder re-created under the same name is not covered by the sandbox that the proxy inherited from us. */
+/* A folder re-created under the same name is not covered by the sandbox that the proxy inherits from us, as we did from our provider: it may have died, and its
+ * folder have gone, before we have seen either. */
 static bool has_lost_folder(void)
 {
-	if (supervisor.folder < 0)
+	if (supervisor.folder < 0) {
 		supervisor.folder = files_hold_folder(supervisor.folders.state_dir);
+		supervisor.is_outside = files_is_denied(supervisor.folders.state_dir);
+	}
 	return supervisor.folder >= 0 &&
-	       files_is_replaced(supervisor.folder, supervisor.folders.state_dir);
+	       (supervisor.is_outside ||
+		       files_is_replaced(supervisor.folder, supervisor.folders.state_dir));
 }
 
 static void end_if_lost(void)

@@ -2,10 +2,13 @@
 """Last good state: whoever dies and whatever the disk does, routes that were there stay, and all comes right by itself."""
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
 import signal
+import struct
+import subprocess
 
 import pytest
 
@@ -14,6 +17,7 @@ from lib.backend import Backend
 from lib.certs import self_signed
 from lib.daemon import Daemon
 from lib.haproxy import HAProxy
+from lib.line import build_folder
 from lib.local_proxy import certificate, host, passthrough, pool
 from lib.own_disk import can_mount, on_own_disk
 from lib.traffic import Traffic
@@ -257,3 +261,46 @@ def test_an_haproxy_that_somebody_else_starts():
         finally:
             foreign.kill()
             processes.kill(proxy.proxies())
+
+
+def without_folder(*others: str | os.PathLike) -> None:
+    """The sandbox of a provider (Landlock, kernel 5.13): of what is not below these folders nothing can be read. For the child before it starts the program."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    rights = (1 << 2) | (1 << 3)  # READ_FILE, READ_DIR
+
+    def call(number: int, *arguments: object) -> int:
+        result = libc.syscall(number, *arguments)
+        assert result >= 0, os.strerror(ctypes.get_errno())
+        return result
+    handled = ctypes.c_uint64(rights)
+    ruleset = call(444, ctypes.byref(handled), 8, 0)
+    for folder in ("/usr", "/lib", "/lib64", "/etc", "/proc", "/dev", "/sys", *others):
+        if os.path.exists(folder):
+            opened = os.open(folder, os.O_PATH)
+            call(445, ruleset, 1, struct.pack("=Qi", rights, opened), 0)
+            os.close(opened)
+    call(446, ruleset, 0)
+    os.close(ruleset)
+
+
+@pytest.mark.parametrize("is_covered", [True, False])
+def test_sluice_proxy_starts_before_its_state_is_there(is_covered, tmp_path):
+    """It waits; but where the sandbox that it has inherited does not cover the folder, which was made anew, nothing that it starts could read it: then it ends."""
+    state, own = tmp_path / "state", tmp_path / "proxy"
+    own.mkdir()
+    covered = [own, build_folder(), *([tmp_path] if is_covered else [])]
+    log = tmp_path / "proxy.log"
+    with open(log, "wb") as output:
+        program = subprocess.Popen([build_folder() / "provider-supervisor/sluice-proxy", "--proxy", "haproxy", "--state-dir", state, "--proxy-dir", own,
+                                    "--admin-dir", own], stderr=output, preexec_fn=lambda: without_folder(*covered))
+    try:
+        wait_for(lambda: "event=started" in log.read_text(), "sluice-proxy")
+        state.mkdir()
+        if is_covered:
+            stays(lambda: program.poll() is None, "sluice-proxy", 2.5)
+        else:
+            assert program.wait(20) != 0
+            assert "event=folder-replaced" in log.read_text()
+    finally:
+        program.kill()
+        program.wait()
