@@ -21,7 +21,7 @@ end
 
 -- Which are copied, by lot, before the request is changed.
 local function draw(txn)
-	local fields, made = split(txn:get_var("txn.g"), "|"), {}
+	local fields, made = sluice.fields_of(txn:get_var("txn.g")), {}
 	local length = body_length(txn)
 	for i = first_field, #fields do
 		local pool, host, target, without, share, of = fields[i]:match("^(%w+);([^;]*);([^;]*);(b?);(%d+);(%d+)$")

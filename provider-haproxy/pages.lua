@@ -60,7 +60,7 @@ end
 
 -- The backends are those that were found with the rest of what is said of the request, and so they belong together.
 local function pass(txn)
-	local fields = split(txn:get_var("txn.g"), "|")
+	local fields = sluice.fields_of(txn:get_var("txn.g"))
 	local id = txn.f:uuid()
 	local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
 	txn.http:req_set_header("sluice-way", table.concat({

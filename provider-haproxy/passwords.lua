@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Behind checks.lua: step 11 of section 5.3 of PROTOCOL.md, names and passwords. That a pair was good is remembered for a minute, under a keyed digest.
-local split, decode, header_of, check = sluice.split, sluice.decode, sluice.header_of, sluice.check
+local decode, header_of, check = sluice.decode, sluice.header_of, sluice.check
 
 local name_len_max = 256
 local password_len_max = 4096
@@ -61,7 +61,7 @@ local function check_password(txn)
 end
 
 function sluice.challenge_of(txn)
-	return 'Basic realm="' .. decode(split(txn:get_var("txn.g"), "|")[24]):sub(2) .. '"'
+	return 'Basic realm="' .. decode(sluice.fields_of(txn:get_var("txn.g"))[24]):sub(2) .. '"'
 end
 
 local function refuse(applet)

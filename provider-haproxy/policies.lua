@@ -517,7 +517,7 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
+	split = split, fields_of = fields_of, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
 	lines_of = lines_of, header_of = header_of, client_of = client_of,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }
