@@ -1,39 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/users.h"
 
-#include "common/xalloc.h"
 #include "provider-haproxy/policies_text.h"
-#include "provider-proxy/names.h"
-#include "provider-proxy/row_set.h"
-
-#include <stdlib.h>
-
-/* What a users object has. */
-struct item {
-	struct name name;
-	struct row_set rows;
-};
-
-static struct item *item_of(struct object *object)
-{
-	struct item *item = object_user(object);
-	if (item != NULL)
-		return item;
-	item = xcalloc(1, sizeof(*item));
-	item->name = name_of(NAME_USERS, object_id(object));
-	object_set_user(object, item);
-	return item;
-}
-
-static void drop(struct object *object)
-{
-	struct item *item = object_user(object);
-	if (item == NULL)
-		return;
-	object_set_user(object, NULL);
-	row_set_fini(&item->rows);
-	free(item);
-}
+#include "provider-proxy/named_rows.h"
 
 bool users_are_of(struct str key)
 {
@@ -56,8 +25,8 @@ static struct str digits_of(struct arena *arena, struct str text)
 	return (struct str){out, 2 * text.len};
 }
 
-static void add_users(struct row_draft *draft, const struct item *item, const struct users *users,
-	bool hides_hashes)
+static void add_users(struct row_draft *draft, const struct named_rows *rows,
+	const struct users *users, bool hides_hashes)
 {
 	struct arena *arena = draft->arena;
 	for (size_t i = 0; i < users->users.count; i++) {
@@ -68,31 +37,29 @@ static void add_users(struct row_draft *draft, const struct item *item, const st
 		if (hash.len == 0)
 			hash = STR("-");
 		row_draft_add(draft, ROW_RULE,
-			arena_printf(arena, "user:%s:%.*s/", item->name.text, STR_FMT(name)), hash);
+			arena_printf(arena, "user:%s:%.*s/", rows->name.text, STR_FMT(name)), hash);
 	}
 	/* Sorted behind the others, so it is written when they are. */
-	row_draft_add(draft, ROW_RULE, users_key(arena, name_str(&item->name)), STR("1"));
+	row_draft_add(draft, ROW_RULE, users_key(arena, name_str(&rows->name)), STR("1"));
 }
 
 void users_on_change(
 	struct users_rows *users, struct object *object, bool is_removed, struct arena *arena)
 {
-	struct item *item = item_of(object);
+	struct named_rows *rows = named_rows_of(object, NAME_USERS);
 	struct row_draft draft = {.arena = arena};
 	struct users value;
 	if (!is_removed) {
 		state_decode(users->state, object, arena, &value);
 		if (!value.missing)
-			add_users(&draft, item, &value, users->hides_hashes);
+			add_users(&draft, rows, &value, users->hides_hashes);
 	}
-	row_set_replace(&item->rows, users->rows, &draft);
+	row_set_replace(&rows->set, users->rows, &draft);
 	if (is_removed)
-		drop(object);
+		named_rows_drop(object);
 }
 
 void users_fini(struct users_rows *users)
 {
-	struct object *object = users->state != NULL ? state_first(users->state, LB_USERS) : NULL;
-	for (; object != NULL; object = state_next(users->state, object))
-		drop(object);
+	named_rows_drop_all(users->state, LB_USERS);
 }

@@ -1,42 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/policies.h"
 
-#include "common/xalloc.h"
 #include "provider-proxy/asking_checks.h"
 #include "provider-proxy/backend_checks.h"
+#include "provider-proxy/named_rows.h"
 #include "provider-proxy/policy_checks.h"
-
-#include <stdlib.h>
-
-/* What a policy object has. */
-struct item {
-	struct name name;
-	struct row_set rows;
-};
-
-static struct item *item_of(struct object *object)
-{
-	struct item *item = object_user(object);
-	if (item != NULL)
-		return item;
-	item = xcalloc(1, sizeof(*item));
-	item->name = name_of(NAME_POLICY, object_id(object));
-	object_set_user(object, item);
-	return item;
-}
 
 /* A policy belongs to no load balancer in particular: any that uses it will do. */
 static void tell(struct policies *policies, struct object *object, const struct policy *policy,
 	struct str problem, struct arena *arena)
 {
-	const struct item *item = object_user(object);
+	const struct named_rows *rows = object_user(object);
 	struct object **users = NULL;
 	if (problem.p == NULL)
 		return;
 	size_t count = state_users_of(object, arena, &users);
 	struct notice_owner owner = notice_of_ingress(
 		count != 0 ? object_id(users[0]) : STR("policies"), policy->ingress);
-	notices_set(policies->notices, "policy", name_str(&item->name), &owner,
+	notices_set(policies->notices, "policy", name_str(&rows->name), &owner,
 		"TrafficPolicyRefused",
 		arena_printf(arena, "traffic rules: %.*s", STR_FMT(problem)));
 }
@@ -54,40 +35,28 @@ static bool settle(struct policy *policy, struct arena *arena, struct str *ret_p
 void policies_on_change(struct policies *policies, struct state *state, struct object *object,
 	bool is_removed, struct arena *arena)
 {
-	struct item *item = item_of(object);
+	struct named_rows *rows = named_rows_of(object, NAME_POLICY);
 	struct row_draft draft = {.arena = arena};
-	notices_clear(policies->notices, "policy", name_str(&item->name));
+	notices_clear(policies->notices, "policy", name_str(&rows->name));
 	if (!is_removed && policies->writer != NULL) {
 		struct policy policy;
 		struct str problem = STR_NONE;
 		struct str other = STR_NONE;
 		state_decode(state, object, arena, &policy);
 		bool is_usable = settle(&policy, arena, &problem) &&
-				 policies->writer->write_policy(policies->writer->ctx, &item->name,
+				 policies->writer->write_policy(policies->writer->ctx, &rows->name,
 					 &policy, &draft, &other);
 		tell(policies, object, &policy, is_usable || other.p == NULL ? problem : other,
 			arena);
 		if (is_usable && problem.p == NULL)
 			tell(policies, object, &policy, other, arena);
 	}
-	row_set_replace(&item->rows, policies->rows, &draft);
-	if (!is_removed)
-		return;
-	object_set_user(object, NULL);
-	row_set_fini(&item->rows);
-	free(item);
+	row_set_replace(&rows->set, policies->rows, &draft);
+	if (is_removed)
+		named_rows_drop(object);
 }
 
-void policies_fini(struct policies *policies, struct state *state)
+void policies_fini(struct state *state)
 {
-	(void)policies;
-	struct object *object = state != NULL ? state_first(state, LB_POLICY) : NULL;
-	for (; object != NULL; object = state_next(state, object)) {
-		struct item *item = object_user(object);
-		if (item == NULL)
-			continue;
-		object_set_user(object, NULL);
-		row_set_fini(&item->rows);
-		free(item);
-	}
+	named_rows_drop_all(state, LB_POLICY);
 }

@@ -19,4 +19,4 @@ struct policies {
 void policies_on_change(struct policies *policies, struct state *state, struct object *object,
 	bool is_removed, struct arena *arena);
 /* Takes the user pointers back. */
-void policies_fini(struct policies *policies, struct state *state);
+void policies_fini(struct state *state);

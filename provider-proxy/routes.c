@@ -348,7 +348,7 @@ void routes_free(struct routes *routes, struct state *state)
 {
 	if (routes == NULL)
 		return;
-	policies_fini(&routes->policies, state);
+	policies_fini(state);
 	struct object *object = state != NULL ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(state, object)) {
 		struct host *host = object_user(object);
