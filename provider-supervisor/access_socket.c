@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/access_socket.h"
 
-#include "common/files.h"
-#include "common/stream.h"
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "proto/listener.h"
+#include "provider-supervisor/proxy_socket.h"
 
-#include <bsd/sys/queue.h>
-#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-/* A worker of HAProxy; a reload makes another one. */
-struct sender {
-	TAILQ_ENTRY(sender) next;
-	struct access_socket *socket;
-	struct stream *stream;
-	struct traffic_sender numbers;
-};
-
-TAILQ_HEAD(sender_list, sender);
-
 struct access_socket {
-	struct ev_loop *loop;
-	struct listener *listener;
-	char *path;
+	struct proxy_socket *socket;
 	char *file;
 	struct traffic_counts *counts;
-	struct sender_list senders;
 	struct buf wanted; /* empty between two calls */
 };
-
-static const struct stream_limits limits = {.in_max = ACCESS_SOCKET_LINE_MAX, .out_max = 1};
-
-static void drop(struct sender *sender)
-{
-	TAILQ_REMOVE(&sender->socket->senders, sender, next);
-	stream_close(sender->stream);
-	free(sender);
-}
 
 /* What the file does not take is lost: there is no room in memory. */
 static void append(const struct access_socket *socket, struct str lines)
@@ -60,90 +35,63 @@ static void append(const struct access_socket *socket, struct str lines)
 
 /* Of one line, what is to be logged. Nothing of connections that ended before HAProxy knew what to do with them, most of which are TLS handshakes that
  * failed, also those by which the provider asks whether we listen. */
-static struct str take_line(struct sender *sender, struct str line)
+static struct str take_line(
+	struct traffic_counts *counts, struct traffic_sender *sender, struct str line)
 {
-	struct traffic_counts *counts = sender->socket->counts;
 	if (line.p[0] != ACCESS_SOCKET_ERROR_MARK)
-		return traffic_counts_take(counts, &sender->numbers, line, true);
+		return traffic_counts_take(counts, sender, line, true);
 	const char *blank = str_find(line, ' ');
 	struct str rest = str_skip(line, blank != NULL ? (size_t)(blank - line.p) + 1 : line.len);
 	bool is_request = str_starts_with(str_skip(line, 1), STR("0 "));
-	struct str left = traffic_counts_take(counts, &sender->numbers, rest, is_request);
+	struct str left = traffic_counts_take(counts, sender, rest, is_request);
 	return is_request ? left : STR_NONE;
 }
 
-static void take_lines(struct sender *sender, struct str lines)
+static void take_lines(
+	struct access_socket *socket, struct traffic_sender *sender, struct str lines)
 {
-	struct access_socket *socket = sender->socket;
 	while (lines.len != 0) {
 		size_t len = (size_t)(str_find(lines, '\n') - lines.p) + 1;
 		/* No longer than what came. */
-		must(buf_append_str(
-			     &socket->wanted, take_line(sender, (struct str){lines.p, len})) == 0);
+		must(buf_append_str(&socket->wanted,
+			     take_line(socket->counts, sender, (struct str){lines.p, len})) == 0);
 		lines = str_skip(lines, len);
 	}
 	append(socket, buf_str(&socket->wanted));
 	buf_clear(&socket->wanted);
 }
 
-static int on_input(void *ctx, struct stream *stream, struct buf *in)
+static int on_input(void *ctx, struct proxy_peer *peer, struct buf *in)
 {
-	struct sender *sender = ctx;
 	struct str lines = buf_str(in);
 	const char *end = lines.len != 0 ? memrchr(lines.p, '\n', lines.len) : NULL;
 	if (end == NULL)
 		return 0;
 	lines.len = (size_t)(end - lines.p) + 1;
-	take_lines(sender, lines);
+	take_lines(ctx, proxy_peer_state(peer), lines);
 	buf_consume(in, lines.len);
 	return 0;
-}
-
-static void on_quiet(void *ctx, struct stream *stream)
-{
-}
-
-static void on_closed(void *ctx, struct stream *stream, int err)
-{
-	drop(ctx);
-}
-
-static const char *take(void *ctx, int fd)
-{
-	static const struct stream_ops ops = {
-		.on_input = on_input,
-		.on_dry = on_quiet,
-		.on_room = on_quiet,
-		.on_closed = on_closed,
-	};
-	struct access_socket *socket = ctx;
-	struct sender *sender = xcalloc(1, sizeof(*sender));
-	sender->socket = socket;
-	sender->stream = stream_new(socket->loop, fd, &limits, &ops, sender);
-	TAILQ_INSERT_TAIL(&socket->senders, sender, next);
-	return NULL;
 }
 
 struct access_socket *access_socket_new(struct ev_loop *loop, const char *path, const char *file,
 	struct traffic_counts *counts, int *ret_err)
 {
 	struct access_socket *socket = xcalloc(1, sizeof(*socket));
-	socket->loop = loop;
-	socket->path = xstrdup(path);
-	socket->file = xstrdup(file);
-	socket->counts = counts;
-	TAILQ_INIT(&socket->senders);
-	buf_init(&socket->wanted, ACCESS_SOCKET_LINE_MAX);
-	struct listener_config config = {
+	struct proxy_socket_config config = {
 		.loop = loop,
 		.path = path,
 		.socket_name = "access.sock",
-		.peer = "HAProxy",
-		.take = take,
+		.limits = {.in_max = ACCESS_SOCKET_LINE_MAX, .out_max = 1},
+		.peers_max = ACCESS_SOCKET_SENDERS_MAX,
+		.state_size = sizeof(struct traffic_sender),
+		.on_input = on_input,
 		.ctx = socket,
 	};
-	socket->listener = listener_new(&config, ret_err);
-	if (socket->listener != NULL)
+	socket->file = xstrdup(file);
+	socket->counts = counts;
+	buf_init(&socket->wanted, ACCESS_SOCKET_LINE_MAX);
+	socket->socket = proxy_socket_new(&config, ret_err);
+	if (socket->socket != NULL)
 		return socket;
 	access_socket_free(socket);
 	return NULL;
@@ -151,17 +99,10 @@ struct access_socket *access_socket_new(struct ev_loop *loop, const char *path, 
 
 void access_socket_free(struct access_socket *socket)
 {
-	struct sender *sender;
 	if (socket == NULL)
 		return;
-	while ((sender = TAILQ_FIRST(&socket->senders)) != NULL)
-		drop(sender);
-	if (socket->listener != NULL) {
-		listener_free(socket->listener);
-		(void)files_remove(socket->path);
-	}
+	proxy_socket_free(socket->socket);
 	buf_fini(&socket->wanted);
-	free(socket->path);
 	free(socket->file);
 	free(socket);
 }

@@ -14,7 +14,9 @@
 
 enum {
 	ACCESS_SOCKET_LINE_MAX = 256 * 1024, /* who sends a longer one is cut off */
-	ACCESS_SOCKET_ERROR_MARK = '!',      /* access_log.cfg.tmpl of provider-haproxy */
+	ACCESS_SOCKET_SENDERS_MAX =
+		64, /* workers of HAProxy, of which a reload makes another one */
+	ACCESS_SOCKET_ERROR_MARK = '!', /* access_log.cfg.tmpl of provider-haproxy */
 };
 
 struct access_socket;
