@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from typing import Any, Iterator
 
 import pytest
 
+from lib.bad_backend import BadBackend, codes
 from lib.backend import Backend
 from lib.haproxy import HAProxy
 from lib.local_proxy import host, pool
 from lib.provider_link import Object
-
-
-class Bad(Backend):
-    """An endpoint that answers with a status, or does worse once it has read a request; it counts what comes."""
-
-    def __init__(self, name: str, how: str):
-        self.how = how
-        super().__init__(name)
-
-    def answer(self, connection: socket.socket, method: str, target: str, *rest: Any) -> None:
-        self.counted()
-        self.targets.append(target)
-        if self.how == "silent":
-            self.gate.wait(120)
-        elif self.how == "junk":
-            connection.sendall(b"HTTP/1.1 200 OK\r\n\0: x\r\n\r\n")
-        elif self.how != "close":
-            connection.sendall(f"HTTP/1.1 {self.how} Bad\r\nX-Backend: {self.name}\r\nContent-Length: 3\r\n\r\nbad".encode())
-            return
-        raise ConnectionError("closed on purpose")
-
-
-def codes(*statuses: int) -> list[Object]:
-    return [{"status": status} for status in statuses]
 
 
 @pytest.fixture(name="good")
@@ -59,7 +35,7 @@ def serve(proxy: HAProxy, pods: list[Any], retries: Object | None, **more: Any) 
 
 def see(proxy: HAProxy, good: Backend, how: str, method: str, retries: Object | None, **more: Any) -> set[str | int]:
     """What clients get with a bad endpoint beside the good one."""
-    with Bad("bad", how) as bad:
+    with BadBackend("bad", how) as bad:
         serve(proxy, [good, bad], retries, timeouts={"read_ms": 300}, **more)
         answers = [proxy.request("a.test", "/x", method=method, body=b"a body" if method in ("POST", "PUT") else None) for _ in range(8)]
         assert bad.count > 0
@@ -86,7 +62,7 @@ def test_other_failures_are_the_answer(proxy: HAProxy, good: Backend, how: str, 
 
 def test_the_last_answer_counts_as_it_was(proxy: HAProxy) -> None:
     with contextlib.ExitStack() as stack:
-        pods = [stack.enter_context(Bad(str(number), "503")) for number in range(4)]
+        pods = [stack.enter_context(BadBackend(str(number), "503")) for number in range(4)]
         for tries in (1, 3):
             before = sum(pod.count for pod in pods)
             serve(proxy, pods, {"statuses": codes(503), "tries": tries})
@@ -97,14 +73,14 @@ def test_the_last_answer_counts_as_it_was(proxy: HAProxy) -> None:
 
 def test_after_a_time_nobody_is_asked_any_more(proxy: HAProxy) -> None:
     with contextlib.ExitStack() as stack:
-        pods = [stack.enter_context(Bad(str(number), "silent")) for number in range(4)]
+        pods = [stack.enter_context(BadBackend(str(number), "silent")) for number in range(4)]
         serve(proxy, pods, {"on_timeout": True, "timeout_ms": 500}, timeouts={"read_ms": 300})
         assert proxy.request("a.test").status == 504
         assert sum(pod.count for pod in pods) == 2
 
 
 def test_then_a_page_answers(proxy: HAProxy, good: Backend) -> None:
-    with Bad("one", "503") as one, Bad("two", "503") as two:
+    with BadBackend("one", "503") as one, BadBackend("two", "503") as two:
         proxy.apply(pool("pages", good))
         serve(proxy, [one, two], {"statuses": codes(503), "tries": 2}, error_pages={"statuses": codes(503), "pool": "pages"}, rewrite=[{"text": "/new"}])
         answer = proxy.request("a.test", "/x")

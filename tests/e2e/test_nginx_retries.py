@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from typing import Any, Iterator
 
 import pytest
 
+from lib.bad_backend import BadBackend, codes
 from lib.backend import Backend, H2Backend
 from lib.certs import self_signed
 from lib.local_proxy import host, pool
@@ -20,38 +20,12 @@ REQUESTS = 8  # more than twice as many as there are workers: one of them asks e
 ALL = {"on_error": True, "on_timeout": True}
 
 
-class Bad(Backend):
-    """An endpoint that answers with a status, or does worse once it has read a request; it counts what comes."""
-
-    def __init__(self, name: str, how: str):
-        self.how = how
-        super().__init__(name)
-
-    def answer(self, connection: socket.socket, method: str, target: str, *rest: Any) -> None:
-        self.counted()
-        self.targets.append(target)
-        if self.how == "silent":
-            self.gate.wait(120)
-        elif self.how == "junk":
-            connection.sendall(b"HTTP/1.1 200 OK\r\n\0: x\r\n\r\n")
-        elif self.how == "reset":
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        elif self.how != "close":
-            connection.sendall(f"HTTP/1.1 {self.how} Bad\r\nX-Backend: {self.name}\r\nContent-Length: 3\r\n\r\nbad".encode())
-            return
-        raise ConnectionError("closed on purpose")
-
-
 def policy(name: str = "p", **settings: Any) -> Object:
     return {"kind": "policy", "id": name, "ingress": "default/web", **settings}
 
 
 def rule(path: str = "/", pool_id: str = "all", policy_id: str = "p") -> Object:
     return {"path": path, "match": "prefix", "ingress": "default/web", "pool": pool_id, "policy": policy_id}
-
-
-def codes(*statuses: int) -> list[Object]:
-    return [{"status": status} for status in statuses]
 
 
 @pytest.fixture(name="good")
@@ -118,7 +92,7 @@ AFTER_SENT = [("reset", {"on_error": True}, 502), ("close", {"on_error": True}, 
 
 def see(proxy: Nginx, good: Backend, how: str, method: str, **settings: Any) -> set[str | int]:
     """What clients get with a bad endpoint beside the good one; it is a new one, so that no worker knows it to fail, and some worker asks it."""
-    with Bad("bad", how) as bad:
+    with BadBackend("bad", how) as bad:
         serve(proxy, [good, bad], **settings)
         got = outcomes(proxy, REQUESTS, method)
         assert bad.count > 0
@@ -156,7 +130,7 @@ def test_without_a_policy_for_it_only_what_was_not_sent_twice_is_asked_again(pro
 
 
 def test_the_last_answer_counts_as_it_was(proxy: Nginx) -> None:
-    with Bad("one", "503") as one, Bad("two", "503") as two:
+    with BadBackend("one", "503") as one, BadBackend("two", "503") as two:
         serve(proxy, [one, two], {"statuses": codes(503)})
         answer = proxy.request("a.test")
         assert (answer.status, answer.body) == (503, b"bad")
@@ -166,7 +140,7 @@ def test_the_last_answer_counts_as_it_was(proxy: Nginx) -> None:
 
 def test_so_many_tries_and_no_more(proxy: Nginx) -> None:
     with contextlib.ExitStack() as stack:
-        pods = [stack.enter_context(Bad(str(number), "503")) for number in range(4)]
+        pods = [stack.enter_context(BadBackend(str(number), "503")) for number in range(4)]
         for tries in (1, 3):
             before = sum(pod.count for pod in pods)
             serve(proxy, pods, {"statuses": codes(503), "tries": tries})
@@ -176,7 +150,7 @@ def test_so_many_tries_and_no_more(proxy: Nginx) -> None:
 
 def test_after_a_time_nobody_is_asked_any_more(proxy: Nginx) -> None:
     with contextlib.ExitStack() as stack:
-        pods = [stack.enter_context(Bad(str(number), "silent")) for number in range(4)]
+        pods = [stack.enter_context(BadBackend(str(number), "silent")) for number in range(4)]
         serve(proxy, pods, {"on_timeout": True, "timeout_ms": 500}, timeouts={"read_ms": 300})
         assert proxy.request("a.test").status == 504
         assert sum(pod.count for pod in pods) == 2
@@ -188,7 +162,7 @@ def test_a_body_is_sent_again_only_as_a_whole(proxy: Nginx, good: Backend) -> No
     retries = {"statuses": codes(503), "unsafe": True}
 
     def sent(**settings: Any) -> set[int]:
-        with Bad("bad", "503") as bad:
+        with BadBackend("bad", "503") as bad:
             serve(proxy, [good, bad], retries, **settings)
             answers = [proxy.request("a.test", method="POST", body=body) for _ in range(REQUESTS)]
             assert all(answer.json["body"] == body.decode() for answer in answers if answer.status == 200)
@@ -215,7 +189,7 @@ def test_policies_of_retries_change_under_load(proxy: Nginx, good: Backend) -> N
     """Without a reload, but for a combination that nobody has wanted before; and no request is lost."""
     combinations = [{"statuses": codes(503), "tries": 2}, {"statuses": codes(503), "on_error": True, "timeout_ms": 60000}, {"statuses": codes(503), "on_timeout": True},
                     {"statuses": codes(503), "unsafe": True, "tries": 5}]
-    with Bad("bad", "503") as bad:
+    with BadBackend("bad", "503") as bad:
         serve(proxy, [good, bad], combinations[0])
         workers = proxy.workers()
         with Load(proxy.address, proxy.http, [("a.test", "/")], clients=4, repeats=True) as load:
@@ -231,7 +205,7 @@ def test_policies_of_retries_change_under_load(proxy: Nginx, good: Backend) -> N
 
 def test_ways_outlive_everybody(proxy: Nginx, good: Backend) -> None:
     """nginx begins with them from its files; a provider that is started again leaves them alone."""
-    with Bad("bad", "503") as bad:
+    with BadBackend("bad", "503") as bad:
         serve(proxy, [good, bad], {"statuses": codes(503)})
 
         def is_asked_again() -> bool:
