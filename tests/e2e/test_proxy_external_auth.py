@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import select
+import socket
 from typing import Any, Iterator
 
 import pytest
 
 from lib.backend import Backend
 from lib.certs import self_signed
-from lib.local_proxy import LocalProxy, certificate, host, pool
+from lib.local_proxy import PATIENCE, LocalProxy, certificate, host, pool
 from lib.others import Other
 from lib.provider_link import Object
 from lib.proxies import PROXIES, proxy_class
-from lib.raw_http import H2Client
+from lib.raw_http import H2Client, dial, read_answer
 from lib.traffic import Flood, Load
 from lib.traffic import request as send
 from lib.traffic_table import claimed_words
@@ -193,6 +195,36 @@ def test_clients_with_http2(proxy: LocalProxy, other: Other) -> None:
             assert answer.status == 200 and answer.json["body"] == "hello" and seen(answer)["x-user"] == ["alice"]
         other.status = 403
         assert client.request("a.test").status == 403
+
+
+QUESTIONS_MAX = {"haproxy": 256, "nginx": 2 * 256}  # of a policy, under way at a time; nginx counts for each worker
+
+
+def test_too_many_questions_are_answered_at_once(proxy: LocalProxy, other: Other) -> None:
+    most = QUESTIONS_MAX[proxy.name]
+    serve(proxy, auth())
+    other.is_silent = True
+    with contextlib.ExitStack() as stack:
+        links = [stack.enter_context(contextlib.closing(dial(proxy.address, proxy.http))) for _ in range(most + 40)]
+        for link in links:
+            link.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+
+        poll = select.poll()
+        for link in links:
+            poll.register(link, select.POLLIN)
+
+        def answered() -> list[socket.socket]:
+            ready = {fd for fd, _ in poll.poll(0)}
+            return [link for link in links if link.fileno() in ready]
+        wait_for(lambda: other.count + len(answered()) == len(links), "each to be asked about or answered", PATIENCE)
+        refused = answered()
+        assert refused and other.count <= most
+        for link in refused:
+            assert read_answer(link).status == 500
+        other.release()
+        for link in set(links) - set(refused):
+            assert read_answer(link).status == 200
+    assert proxy.request("a.test").status == 200
 
 
 def test_changes_under_load_lose_nothing(proxy: LocalProxy, other: Other) -> None:
