@@ -113,7 +113,7 @@ function _M.add_headers(asked)
 	end
 end
 
--- Answers the request; `headers` are those that belong to it, nil without any. Does not return.
+-- Answers the request; `headers` are the names and values of those that belong to it, in turn; nil without any. Does not return.
 function _M.finish(asked, status, text, headers)
 	ngx.status = status
 	if text == "" then
@@ -122,8 +122,8 @@ function _M.finish(asked, status, text, headers)
 	else
 		ngx.header["Content-Type"] = "text/plain"
 	end
-	for name, value in pairs(headers or {}) do
-		ngx.header[name] = value
+	for i = 1, headers and #headers or 0, 2 do
+		ngx.header[headers[i]] = headers[i + 1]
 	end
 	_M.add_headers(asked)
 	ngx.print(text)

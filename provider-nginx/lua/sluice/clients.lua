@@ -161,7 +161,7 @@ function _M.refusal(asked, key)
 	local state = var.ssl_client_verify
 	local is_good = state == "SUCCESS" or (state == "NONE" and wanted.verify == "optional") or wanted.verify == "asked"
 	if not is_good and wanted.error_location then
-		return 302, "", { Location = wanted.error_location(asked) }
+		return 302, "", { "Location", wanted.error_location(asked) }
 	elseif not is_good then
 		return 400, "no certificate that would do\n"
 	elseif wanted.subject and not has_subject(wanted, var.ssl_client_s_dn or "") then

@@ -120,16 +120,19 @@ local function answer_probe()
 	return ngx.exit(200)
 end
 
+local function look_up(view, name, path, is_anew)
+	local key, matched = route.find(view, name, path, is_anew)
+	return key, key and (is_route(key) or pools.get(key)), matched
+end
+
 -- The name of the pool, and the pool; both nil: no route. Of a route its name, and true.
 local function find_pool(view, name, path)
-	local key, pool, matched
-	for attempt = 1, LOOKUPS_MAX do
-		key, matched = route.find(view, name, path, attempt > 1)
-		pool = key and (is_route(key) or pools.get(key))
-		-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
-		if pool or not key then
-			break
-		end
+	local key, pool, matched = look_up(view, name, path, false)
+	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
+	local lookups = 1
+	while key and not pool and lookups < LOOKUPS_MAX do
+		key, pool, matched = look_up(view, name, path, true)
+		lookups = lookups + 1
 	end
 	return key, pool, matched
 end

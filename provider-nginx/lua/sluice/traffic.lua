@@ -45,16 +45,21 @@ end
 
 -- ---- 1: the rule ----
 
+-- The policy, its users, and whether these are all that it takes.
+local function look_up(name)
+	local policy = policy_of(name)
+	local auth = policy and policy.basic_auth
+	local users = auth and passwords.users(auth.users)
+	return policy, users, users ~= nil or not auth
+end
+
 -- The policy of that name, and the users whom it lets in. When those have gone since the policy was read, it lets others in by now.
 local function find_policy(name)
-	local policy, auth, users
-	for _ = 1, LOOKUPS_MAX do
-		policy = policy_of(name)
-		auth = policy and policy.basic_auth
-		users = auth and passwords.users(auth.users)
-		if users or not auth then
-			break
-		end
+	local policy, users, is_whole = look_up(name)
+	local lookups = 1
+	while not is_whole and lookups < LOOKUPS_MAX do
+		policy, users, is_whole = look_up(name)
+		lookups = lookups + 1
 	end
 	return policy, users
 end
@@ -113,7 +118,7 @@ end
 
 local function answer_rule(asked, rule)
 	if rule.location then
-		return finish(asked, rule.status, "", { Location = rule.location(asked) }, "redirect")
+		return finish(asked, rule.status, "", { "Location", rule.location(asked) }, "redirect")
 	elseif rule.text then
 		return finish(asked, rule.status, rule.text, nil, "answer")
 	end
@@ -126,7 +131,7 @@ local function redirect_to_https(asked, policy)
 		if policy.https_without_slash then
 			target = gsub(target, "/$", "")
 		end
-		return finish(asked, policy.https_redirect, "", { Location = "https://" .. asked.name .. port .. target }, "redirect")
+		return finish(asked, policy.https_redirect, "", { "Location", "https://" .. asked.name .. port .. target }, "redirect")
 	end
 end
 
@@ -164,7 +169,7 @@ local function check_password(asked, policy)
 	if outcome == passwords.BUSY then
 		return false, { 503, "too many passwords are being checked\n", nil, "busy" }
 	elseif not outcome then
-		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = 'Basic realm="' .. policy.basic_auth.realm .. '"' }, "basic-auth" }
+		return false, { 401, "unauthorized\n", { "WWW-Authenticate", 'Basic realm="' .. policy.basic_auth.realm .. '"' }, "basic-auth" }
 	end
 	asked.has_password = true
 	return true
@@ -179,9 +184,9 @@ local function ask_other(asked, policy)
 	end
 	local sign_in = policy.external_auth.sign_in
 	if status == 401 and sign_in then
-		return false, { 302, "", { Location = sign_in(asked) }, "external-auth" }
+		return false, { 302, "", { "Location", sign_in(asked) }, "external-auth" }
 	elseif status == 401 then
-		return false, { 401, "unauthorized\n", { ["WWW-Authenticate"] = given.challenges[1] and given.challenges or nil }, "external-auth" }
+		return false, { 401, "unauthorized\n", given.challenges[1] and { "WWW-Authenticate", given.challenges } or nil, "external-auth" }
 	elseif status == 403 then
 		return false, { 403, "forbidden\n", nil, "external-auth" }
 	end
@@ -192,11 +197,17 @@ local function check_access(_, _, fits)
 	return fits, { 403, "forbidden\n", nil, "source-access" }
 end
 
+-- They are put together once, for all requests.
 local function checks_of(policy)
-	local checks = {}
+	local checks = policy.checks
+	if checks then
+		return checks
+	end
+	checks = {}
 	checks[#checks + 1] = policy.source_access and check_access or nil
 	checks[#checks + 1] = policy.basic_auth and check_password or nil
 	checks[#checks + 1] = policy.external_auth and ask_other or nil
+	policy.checks = checks
 	return checks
 end
 
@@ -208,13 +219,14 @@ local function guard(asked, policy)
 	local address = networks.address(ngx.var.binary_remote_addr)
 	limit_rate(asked, policy, address)
 	local fits = access and fits_access(access, address)
+	local checks = checks_of(policy)
 	local refusal
-	for _, check in ipairs(checks_of(policy)) do
-		local is_good, reason = check(asked, policy, fits)
+	for i = 1, #checks do
+		local is_good, reason = checks[i](asked, policy, fits)
 		if is_good and policy.satisfy_any then
 			return
 		elseif not is_good then
-			refusal = check ~= check_access and refusal and refusal[1] == 401 and refusal or reason
+			refusal = checks[i] ~= check_access and refusal and refusal[1] == 401 and refusal or reason
 			if not policy.satisfy_any then
 				break
 			end
