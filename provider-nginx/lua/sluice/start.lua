@@ -9,9 +9,6 @@ function _M.init(state_file, trusts, ways, questions, access_log, ingresses, tra
 	-- A request with a policy is one long way through many functions: with its own limits LuaJIT would leave the whole of it to the interpreter.
 	require("jit.opt").start("maxtrace=4000", "maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "sizemcode=256", "maxmcode=8192",
 		"loopunroll=60", "instunroll=30", "callunroll=10")
-	-- A request with a policy is one long way through many functions: with its own limits LuaJIT would leave the whole of it to the interpreter.
-	require("jit.opt").start("maxtrace=4000", "maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "sizemcode=256", "maxmcode=8192",
-		"loopunroll=60", "instunroll=30", "callunroll=10")
 	require("sluice.store").init(state_file)
 	require("sluice.access_log").init(access_log, ingresses)
 	require("sluice.trace").init(trace == "sample")
