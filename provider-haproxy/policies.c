@@ -6,6 +6,7 @@
 #include "provider-haproxy/policies_text.h"
 #include "provider-haproxy/policy_lists.h"
 #include "provider-haproxy/policy_others.h"
+#include "provider-haproxy/policy_rates.h"
 #include "provider-haproxy/users.h"
 
 #include <inttypes.h>
@@ -50,20 +51,6 @@ static struct str cors_text(struct arena *arena, const struct cors *cors)
 		cors->max_age_s != 0 ? arena_printf(arena, "%" PRIu64, cors->max_age_s) : STR("");
 	return arena_printf(arena, "%.*s|%.*s|%.*s|%.*s", STR_FMT(methods), STR_FMT(headers),
 		STR_FMT(exposed), STR_FMT(age));
-}
-
-static struct str limits_text(struct arena *arena, const struct rate_limits *limits)
-{
-	struct str text = STR("");
-	if (limits == NULL)
-		return STR("||");
-	for (size_t i = 0; i < limits->requests.count; i++) {
-		const struct rate_limit *limit = &limits->requests.items[i];
-		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64, STR_FMT(text),
-			i != 0 ? "&" : "", limit->requests, limit->interval_s, limit->burst);
-	}
-	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64, STR_FMT(text), limits->concurrent,
-		limits->status != 0 ? limits->status : 429);
 }
 
 /* 0: as usual. HAProxy has one time for both directions of a connection to an endpoint. */
@@ -116,8 +103,7 @@ static struct str flags_of(
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",
 		access != NULL && access->deny.count != 0 ? "d" : "",
-		access != NULL && access->allow.count != 0 ? "a" : "",
-		limits != NULL && limits->requests.count != 0 ? "r" : "",
+		access != NULL && access->allow.count != 0 ? "a" : "", policy_rates_flags(limits),
 		limits != NULL && limits->concurrent != 0 ? "n" : "",
 		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "",
 		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
@@ -153,7 +139,7 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	struct str path = policies_pieces(arena, policy->rewrite.items, policy->rewrite.count);
 	struct str changes = policies_changes(
 		arena, policy->request_headers.items, policy->request_headers.count);
-	struct str limits = limits_text(arena, policy->rate_limits);
+	struct str limits = policy_rates_text(arena, policy->rate_limits);
 	struct str answer = answer_text(arena, policy);
 	struct str fallback = policies_pool_name(arena, policy->fallback_pool);
 	struct str fallback_changes = policies_changes(
