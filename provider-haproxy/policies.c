@@ -91,6 +91,27 @@ static bool changes_request(const struct policy *policy)
 	       policy->fallback_headers.count != 0;
 }
 
+/* Whether a path is made of it and the expression alone, and nothing else is done that needs Lua: straight.cfg.tmpl does so for less. */
+static bool changes_path_alone(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rewrite.count; i++) {
+		enum request_value value = policy->rewrite.items[i].value;
+		if (value != REQUEST_TEXT && value != REQUEST_GROUP && value != REQUEST_PATH &&
+			value != REQUEST_PATH_REST)
+			return false;
+	}
+	return policy->request_headers.count + policy->fallback_headers.count == 0 &&
+	       policy->basic_auth == NULL && policy->external_auth == NULL &&
+	       policy->error_pages == NULL && policy->retries == NULL && policy->mirrors.count == 0;
+}
+
+static const char *change_flag(const struct policy *policy)
+{
+	if (!changes_request(policy))
+		return "";
+	return changes_path_alone(policy) ? "R" : "q";
+}
+
 static struct str flags_of(
 	struct arena *arena, const struct policy *policy, const struct cors *cors)
 {
@@ -104,9 +125,9 @@ static struct str flags_of(
 		cors != NULL && cors->credentials ? "k" : "",
 		access != NULL && access->deny.count != 0 ? "d" : "",
 		access != NULL && access->allow.count != 0 ? "a" : "", policy_rates_flags(limits),
-		limits != NULL && limits->concurrent != 0 ? "n" : "",
-		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "",
-		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
+		limits != NULL && limits->concurrent != 0 ? "n" : "", change_flag(policy),
+		policy->body_max_bytes != 0 ? "m" : "", changes_names(policy) ? "l" : "",
+		policy->response_headers.count != 0 ? "p" : "",
 		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
 		!str_is_empty(policy->fallback_pool) ? "f" : "",
 		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
@@ -354,12 +375,21 @@ static struct str conditions_text(
 		STR_FMT(path), rest.len != 0 ? "&" : "", STR_FMT(rest));
 }
 
+static bool need_more_than_path(const struct route *route)
+{
+	for (size_t i = 0; i < route->count; i++) {
+		if (route->rules[i].rule->conditions.count != 0)
+			return true;
+	}
+	return route->is_decoded;
+}
+
 static struct str route_text(struct row_draft *draft, const struct route *route)
 {
 	struct arena *arena = draft->arena;
 	if (route->count == 1 && !depends(&route->rules[0]))
 		return rule_text(draft, route, 0);
-	struct str text = STR("none|c");
+	struct str text = need_more_than_path(route) ? STR("none|c") : STR("none|m");
 	for (size_t i = 0; i < route->count && text.len <= POLICIES_TEXT_LEN_MAX; i++) {
 		const struct route_rule *item = &route->rules[i];
 		struct str conditions = conditions_text(arena, item, route->is_decoded);

@@ -34,8 +34,9 @@ static struct str buckets_text(struct arena *arena, const struct rate_limits *li
 	for (size_t i = 0; i < limits->requests.count; i++) {
 		const struct rate_limit *limit = &limits->requests.items[i];
 		uint64_t ticks = ticks_of(limit), step = ticks * limit->interval_s;
-		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64, STR_FMT(text),
-			i != 0 ? ";" : "", ticks * limit->requests, step, step * limit->burst);
+		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64 ";%" PRIu64,
+			STR_FMT(text), i != 0 ? ";" : "", ticks * limit->requests, step,
+			step * limit->burst, step * (limit->burst + 1));
 	}
 	return text;
 }
