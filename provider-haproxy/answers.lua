@@ -134,18 +134,27 @@ end
 
 -- ---- answers of rules ----
 
-local function send(applet, status, text)
+-- For all scripts. Without a text there is no type of one, either. `headers` are further ones: a list of { name, value }.
+local function send(applet, status, text, headers)
 	applet:set_var("txn.made", "yes")
 	applet:set_status(status)
-	if status ~= 204 and status ~= 205 and status ~= 304 then
+	for _, header in ipairs(headers or {}) do
+		applet:add_header(header[1], header[2])
+	end
+	local has_body = status ~= 204 and status ~= 205 and status ~= 304
+	if has_body and text then
 		applet:add_header("content-type", "text/plain")
-		applet:add_header("content-length", tostring(#text))
+	end
+	if has_body then
+		applet:add_header("content-length", tostring(#(text or "")))
 	end
 	applet:start_response()
-	if applet.method ~= "HEAD" and #text ~= 0 then
+	if applet.method ~= "HEAD" and text and #text ~= 0 then
 		applet:send(text)
 	end
 end
+
+sluice.send = send
 
 local function answer(applet)
 	local fields = split(applet:get_var("txn.r"), "|")

@@ -350,28 +350,20 @@ local function decide(txn)
 end
 
 local refusals = {
-	["302"] = "", ["401"] = "unauthorized\n", ["403"] = "forbidden\n", ["500"] = "nobody can tell whether this may pass\n",
+	["401"] = "unauthorized\n", ["403"] = "forbidden\n", ["500"] = "nobody can tell whether this may pass\n",
 }
 
 local function deny(applet)
 	local status = applet:get_var("txn.refused") or "500"
 	local challenges = applet:get_var("txn.challenges") or ""
-	local text = refusals[status]
-	applet:set_var("txn.made", "yes")
-	applet:set_status(tonumber(status))
-	for _, value in ipairs(challenges ~= "" and split(challenges, "&") or {}) do
-		applet:add_header("www-authenticate", decode(value))
+	local headers = {}
+	for i, value in ipairs(challenges ~= "" and split(challenges, "&") or {}) do
+		headers[i] = {"www-authenticate", decode(value)}
 	end
 	if status == "302" then
-		applet:add_header("location", applet:get_var("txn.l"))
-	else
-		applet:add_header("content-type", "text/plain")
+		headers[#headers + 1] = {"location", applet:get_var("txn.l")}
 	end
-	applet:add_header("content-length", tostring(#text))
-	applet:start_response()
-	if applet.method ~= "HEAD" and #text ~= 0 then
-		applet:send(text)
-	end
+	sluice.send(applet, tonumber(status), refusals[status], headers)
 end
 
 if core.thread == 0 then

@@ -142,24 +142,12 @@ local function check_client(txn)
 end
 
 local texts = {
-	["302"] = "", ["400"] = "no certificate that would do\n", ["403"] = "forbidden\n", ["421"] = "another connection is needed\n", ["503"] = "nobody can tell\n",
+	["400"] = "no certificate that would do\n", ["403"] = "forbidden\n", ["421"] = "another connection is needed\n", ["503"] = "nobody can tell\n",
 }
 
 local function refuse(applet)
 	local status = applet:get_var("txn.unknown") or "503"
-	local text = texts[status]
-	applet:set_var("txn.made", "yes")
-	applet:set_status(tonumber(status))
-	if status == "302" then
-		applet:add_header("location", applet:get_var("txn.l"))
-	else
-		applet:add_header("content-type", "text/plain")
-	end
-	applet:add_header("content-length", tostring(#text))
-	applet:start_response()
-	if applet.method ~= "HEAD" and #text ~= 0 then
-		applet:send(text)
-	end
+	sluice.send(applet, tonumber(status), texts[status], status == "302" and {{"location", applet:get_var("txn.l")}})
 end
 
 if core.thread == 0 then

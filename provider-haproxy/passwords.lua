@@ -65,18 +65,10 @@ function sluice.challenge_of(txn)
 end
 
 local function refuse(applet)
-	local is_wrong = applet:get_var("txn.wrong") == "401"
-	local text = is_wrong and "unauthorized\n" or "too many passwords are being checked\n"
-	applet:set_var("txn.made", "yes")
-	applet:set_status(is_wrong and 401 or 503)
-	if is_wrong then
-		applet:add_header("www-authenticate", sluice.challenge_of(applet))
-	end
-	applet:add_header("content-type", "text/plain")
-	applet:add_header("content-length", tostring(#text))
-	applet:start_response()
-	if applet.method ~= "HEAD" then
-		applet:send(text)
+	if applet:get_var("txn.wrong") == "401" then
+		sluice.send(applet, 401, "unauthorized\n", {{"www-authenticate", sluice.challenge_of(applet)}})
+	else
+		sluice.send(applet, 503, "too many passwords are being checked\n")
 	end
 end
 

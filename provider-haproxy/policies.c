@@ -6,6 +6,7 @@
 #include "provider-haproxy/policies_text.h"
 #include "provider-haproxy/policy_lists.h"
 #include "provider-haproxy/policy_others.h"
+#include "provider-haproxy/policy_rates.h"
 #include "provider-haproxy/users.h"
 
 #include <inttypes.h>
@@ -52,20 +53,6 @@ static struct str cors_text(struct arena *arena, const struct cors *cors)
 		STR_FMT(exposed), STR_FMT(age));
 }
 
-static struct str limits_text(struct arena *arena, const struct rate_limits *limits)
-{
-	struct str text = STR("");
-	if (limits == NULL)
-		return STR("||");
-	for (size_t i = 0; i < limits->requests.count; i++) {
-		const struct rate_limit *limit = &limits->requests.items[i];
-		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64, STR_FMT(text),
-			i != 0 ? "&" : "", limit->requests, limit->interval_s, limit->burst);
-	}
-	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64, STR_FMT(text), limits->concurrent,
-		limits->status != 0 ? limits->status : 429);
-}
-
 /* 0: as usual. HAProxy has one time for both directions of a connection to an endpoint. */
 static uint64_t server_timeout_ms(const struct timeouts *timeouts)
 {
@@ -104,6 +91,27 @@ static bool changes_request(const struct policy *policy)
 	       policy->fallback_headers.count != 0;
 }
 
+/* Whether a path is made of it and the expression alone, and nothing else is done that needs Lua: straight.cfg.tmpl does so for less. */
+static bool changes_path_alone(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rewrite.count; i++) {
+		enum request_value value = policy->rewrite.items[i].value;
+		if (value != REQUEST_TEXT && value != REQUEST_GROUP && value != REQUEST_PATH &&
+			value != REQUEST_PATH_REST)
+			return false;
+	}
+	return policy->request_headers.count + policy->fallback_headers.count == 0 &&
+	       policy->basic_auth == NULL && policy->external_auth == NULL &&
+	       policy->error_pages == NULL && policy->retries == NULL && policy->mirrors.count == 0;
+}
+
+static const char *change_flag(const struct policy *policy)
+{
+	if (!changes_request(policy))
+		return "";
+	return changes_path_alone(policy) ? "R" : "q";
+}
+
 static struct str flags_of(
 	struct arena *arena, const struct policy *policy, const struct cors *cors)
 {
@@ -116,11 +124,10 @@ static struct str flags_of(
 		cors != NULL && !cors->any_origin ? "c" : "",
 		cors != NULL && cors->credentials ? "k" : "",
 		access != NULL && access->deny.count != 0 ? "d" : "",
-		access != NULL && access->allow.count != 0 ? "a" : "",
-		limits != NULL && limits->requests.count != 0 ? "r" : "",
-		limits != NULL && limits->concurrent != 0 ? "n" : "",
-		changes_request(policy) ? "q" : "", policy->body_max_bytes != 0 ? "m" : "",
-		changes_names(policy) ? "l" : "", policy->response_headers.count != 0 ? "p" : "",
+		access != NULL && access->allow.count != 0 ? "a" : "", policy_rates_flags(limits),
+		limits != NULL && limits->concurrent != 0 ? "n" : "", change_flag(policy),
+		policy->body_max_bytes != 0 ? "m" : "", changes_names(policy) ? "l" : "",
+		policy->response_headers.count != 0 ? "p" : "",
 		server_timeout_ms(policy->timeouts) != 0 ? "w" : "",
 		!str_is_empty(policy->fallback_pool) ? "f" : "",
 		policy->external_auth != NULL ? "x" : "", policy->basic_auth != NULL ? "u" : "",
@@ -153,7 +160,7 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	struct str path = policies_pieces(arena, policy->rewrite.items, policy->rewrite.count);
 	struct str changes = policies_changes(
 		arena, policy->request_headers.items, policy->request_headers.count);
-	struct str limits = limits_text(arena, policy->rate_limits);
+	struct str limits = policy_rates_text(arena, policy->rate_limits);
 	struct str answer = answer_text(arena, policy);
 	struct str fallback = policies_pool_name(arena, policy->fallback_pool);
 	struct str fallback_changes = policies_changes(
@@ -368,12 +375,21 @@ static struct str conditions_text(
 		STR_FMT(path), rest.len != 0 ? "&" : "", STR_FMT(rest));
 }
 
+static bool need_more_than_path(const struct route *route)
+{
+	for (size_t i = 0; i < route->count; i++) {
+		if (route->rules[i].rule->conditions.count != 0)
+			return true;
+	}
+	return route->is_decoded;
+}
+
 static struct str route_text(struct row_draft *draft, const struct route *route)
 {
 	struct arena *arena = draft->arena;
 	if (route->count == 1 && !depends(&route->rules[0]))
 		return rule_text(draft, route, 0);
-	struct str text = STR("none|c");
+	struct str text = need_more_than_path(route) ? STR("none|c") : STR("none|m");
 	for (size_t i = 0; i < route->count && text.len <= POLICIES_TEXT_LEN_MAX; i++) {
 		const struct route_rule *item = &route->rules[i];
 		struct str conditions = conditions_text(arena, item, route->is_decoded);

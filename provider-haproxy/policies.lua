@@ -195,27 +195,36 @@ end
 local alternatives_of = keeping(function(row)
 	local fields, alternatives = split(row, "|"), {}
 	for i = 3, #fields - 1, 2 do
+		local regex = fields[i]:match("^[pd]r;([^&]*)") or ""
 		alternatives[#alternatives + 1] = {
-			conditions = read_conditions(fields[i]), regex = decode(fields[i]:match("^[pd]r;([^&]*)") or ""), route = decode(fields[i + 1]),
+			conditions = read_conditions(fields[i]), encoded_regex = regex, regex = decode(regex), route = decode(fields[i + 1]),
 		}
 	end
 	return alternatives
 end)
 
--- Of the alternatives of a route, the first whose conditions hold takes its place.
-local function find(txn)
-	for _, alternative in ipairs(alternatives_of(txn:get_var("txn.r"))) do
+-- Of the alternatives of a route, the first whose conditions hold takes its place; nil: none does.
+local function find(txn, row)
+	for _, alternative in ipairs(alternatives_of(row)) do
 		if all_hold(txn, alternative.conditions) then
-			txn:set_var("txn.re", alternative.regex)
-			return alternative.route
+			return alternative
 		end
 	end
-	return "none|d|"
 end
 
 local function choose(txn)
-	local is_good, found = pcall(find, txn)
-	txn:set_var("txn.r", is_good and found or "none|e|")
+	local is_good, found = pcall(find, txn, txn:get_var("txn.r"))
+	txn:set_var("txn.re", is_good and found and found.regex or "")
+	txn:set_var("txn.r", not is_good and "none|e|" or found and found.route or "none|d|")
+end
+
+-- Likewise where only paths are looked at, which costs a tenth: no objects of the request are made. From the row, a `<` and the path to the route, a `<` and the
+-- expression, encoded.
+local function choose_by_path(text)
+	local row, path = text:match("^([^<]*)<(.*)$")
+	local request = {f = {path = function() return path end}}
+	local is_good, found = pcall(find, request, row)
+	return (not is_good and "none|e|<") or (not found and "none|d|<") or found.route .. "<" .. found.encoded_regex
 end
 
 -- ---- decoded paths ----
@@ -385,6 +394,41 @@ local function prepare(txn)
 	txn:set_var("txn.answer", table.concat(made, "&"))
 end
 
+-- What a path is made of here, without objects of the request: groups as far as HAProxy tells them (group_of).
+local parts_of_path = {
+	t = function(part)
+		return part.text
+	end,
+	p = function(_, path)
+		return path
+	end,
+	r = function(_, path, skipped)
+		return path:sub(tonumber(skipped) + 1)
+	end,
+	n = function(part, path, _, regex)
+		local is_matched, groups = code_of(decode(regex)):match(path)
+		return is_matched and groups[tonumber(part.text) + 1] or error("a group is not told")
+	end,
+}
+
+-- From pieces, how much of the path a prefix is, the expression, encoded, and the path, with `<` between them, to another path; nothing: that is for others to make.
+local function rewrite(text)
+	local made, pieces, skipped, regex, path = {}, text:match("^([^<]*)<([^<]*)<([^<]*)<(.*)$")
+	for _, part in ipairs(pieces_of(pieces)) do
+		local value = parts_of_path[part.letter](part, path, skipped, regex)
+		if not value:find("[%c\127]") then
+			made[#made + 1] = value:gsub("[^%w%-._~!$&'()*+,;=:@/%%]", percent)
+		end
+	end
+	local other = table.concat(made)
+	return other:sub(1, 1) == "/" and other or "/" .. other
+end
+
+local function rewrite_path(text)
+	local is_good, path = pcall(rewrite, text)
+	return is_good and path or ""
+end
+
 -- Bytes that a path cannot have (RFC 3986, section 3.3), and percent signs of what was decoded.
 local function encode(txn, letter, value)
 	local _, is_decoded = compared(txn)
@@ -505,6 +549,8 @@ end
 -- all threads, all of them are there.
 if core.thread == 0 then
 	core.register_action("sluice_choose", {"http-req"}, choose)
+	core.register_converters("sluice_choose_by_path", choose_by_path)
+	core.register_converters("sluice_rewrite_path", rewrite_path)
 	core.register_action("sluice_decode", {"http-req"}, decode_path)
 	core.register_action("sluice_limit_rate", {"http-req"}, limit_rate)
 	core.register_action("sluice_locate", {"http-req"}, locate)

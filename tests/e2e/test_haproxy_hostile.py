@@ -27,7 +27,7 @@ WORD = r'"(?:[^"\\\n]|\\.)*"'
 NAME = r"[A-Za-z0-9_.:/@\[\]-]+"
 LINES = [re.compile(text) for text in (
     r"", r"#.*",
-    r"global", r"defaults(?: slots)?", r"frontend (?:port|tls)\d{5}", r"frontend (?:idle|questions|inner)", r"backend (?:again|pages|s\d{6}(?: from slots)?|loop\d{5}|none|closed|probe|limits|rest)",
+    r"global", r"defaults(?: slots)?", r"frontend (?:port|tls)\d{5}", r"frontend (?:idle|questions|inner)", r"backend (?:again|pages|s\d{6}(?: from slots)?|loop\d{5}|none|closed|probe|limits|rates|rest)",
     r"\tdescription \"sluice [0-9a-f]{16} \d+\"",
     rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| (?:crt|ca)-ignore-err all| strict-sni| ca-file {NAME} verify none)*",
     r"\tmode (?:http|tcp)", r"\tbalance (?:roundrobin|leastconn|source)", r"\thash-type consistent",

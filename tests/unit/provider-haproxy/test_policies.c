@@ -290,6 +290,38 @@ static void what_haproxy_cannot_time_is_told(void **state)
 	}
 }
 
+static void rates_are_followed_by_tables_where_they_fit(void **state)
+{
+	struct rate_limit limits[] = {{.requests = 10, .interval_s = 1, .burst = 50},
+		{.requests = 1, .interval_s = 60, .burst = 5}, {.requests = 1, .interval_s = 1}};
+	struct rate_limit rare = {.requests = 1, .interval_s = 3600};
+	struct rate_limit much = {.requests = 5000001, .interval_s = 1};
+	struct {
+		struct rate_limit *limits;
+		size_t count;
+		const char *flags;
+		const char *text;
+	} cases[] = {
+		{limits, 1, "b", "5000000;500000;25000000;25500000"},
+		{limits, 2, "bi",
+			"5000000;500000;25000000;25500000;2982616;178956960;894784800;1073741760"},
+		{limits, 3, "r", "10;1;50&1;60;5&1;1;0"},
+		{&rare, 1, "r", "1;3600;0"},
+		{&much, 1, "r", "5000001;1;0"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rate_limits rates = {.requests = {cases[i].limits, cases[i].count}};
+		struct policy policy = {.rate_limits = &rates};
+		char wanted[200];
+		draft.count = 0;
+		assert_true(write_policy(&policy));
+		snprintf(wanted, sizeof(wanted), "-%s|0|0|||@|||||||%s|0|429|||||0|||||||||",
+			cases[i].flags, cases[i].text);
+		assert_value("yaaaaaaaaaaaaaaaa", wanted);
+	}
+}
+
 static void passwords_are_those_of_users(void **state)
 {
 	struct basic_auth auth = {.users = STR("u"), .realm = STR("paaaaaaaaaaaaaaaa|x y")};
@@ -428,6 +460,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(others_are_fields_of_the_row, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_haproxy_cannot_time_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			rates_are_followed_by_tables_where_they_fit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(passwords_are_those_of_users, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_realm_is_no_pool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pools_are_drawn_by_blocks, set_up, tear_down),
