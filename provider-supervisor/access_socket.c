@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/access_socket.h"
 
+#include "common/clock.h"
 #include "common/files.h"
 #include "common/stream.h"
 #include "common/must.h"
@@ -18,9 +19,14 @@ struct sender {
 	struct access_socket *socket;
 	struct stream *stream;
 	struct traffic_sender numbers;
+	ev_timer pause;    /* until it is read again */
+	uint64_t received; /* before this turn */
 };
 
 TAILQ_HEAD(sender_list, sender);
+
+/* As many bytes as HAProxy sends at a time when it has more. */
+enum { FULL_LEN = 16 * 1024 };
 
 struct access_socket {
 	struct ev_loop *loop;
@@ -34,9 +40,13 @@ struct access_socket {
 
 static const struct stream_limits limits = {.in_max = ACCESS_SOCKET_LINE_MAX, .out_max = 1};
 
+static const double short_pause_s = 0.005;
+static const double long_pause_s = 1; /* the ring of HAProxy holds what comes meanwhile */
+
 static void drop(struct sender *sender)
 {
 	TAILQ_REMOVE(&sender->socket->senders, sender, next);
+	ev_timer_stop(sender->socket->loop, &sender->pause);
 	stream_close(sender->stream);
 	free(sender);
 }
@@ -75,6 +85,8 @@ static struct str take_line(struct sender *sender, struct str line)
 static void take_lines(struct sender *sender, struct str lines)
 {
 	struct access_socket *socket = sender->socket;
+	struct timespec now = clock_wall();
+	traffic_counts_set_time(socket->counts, now.tv_sec * 1000 + now.tv_nsec / 1000000);
 	while (lines.len != 0) {
 		size_t len = (size_t)(str_find(lines, '\n') - lines.p) + 1;
 		/* No longer than what came. */
@@ -99,7 +111,26 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	return 0;
 }
 
-static void on_quiet(void *ctx, struct stream *stream)
+/* Until HAProxy has sent what it had, then for long: it has been told of room by what was read. */
+static void on_dry(void *ctx, struct stream *stream)
+{
+	struct sender *sender = ctx;
+	uint64_t received = stream_received(stream);
+	bool has_more = received - sender->received >= FULL_LEN;
+	stream_set_reading(stream, false);
+	sender->received = received;
+	ev_timer_stop(sender->socket->loop, &sender->pause);
+	ev_timer_set(&sender->pause, has_more ? short_pause_s : long_pause_s, 0);
+	ev_timer_start(sender->socket->loop, &sender->pause);
+}
+
+static void on_pause_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct sender *sender = timer->data;
+	stream_set_reading(sender->stream, true);
+}
+
+static void on_room(void *ctx, struct stream *stream)
 {
 }
 
@@ -112,14 +143,16 @@ static const char *take(void *ctx, int fd)
 {
 	static const struct stream_ops ops = {
 		.on_input = on_input,
-		.on_dry = on_quiet,
-		.on_room = on_quiet,
+		.on_dry = on_dry,
+		.on_room = on_room,
 		.on_closed = on_closed,
 	};
 	struct access_socket *socket = ctx;
 	struct sender *sender = xcalloc(1, sizeof(*sender));
 	sender->socket = socket;
 	sender->stream = stream_new(socket->loop, fd, &limits, &ops, sender);
+	ev_timer_init(&sender->pause, on_pause_end, 0, 0);
+	sender->pause.data = sender;
 	TAILQ_INSERT_TAIL(&socket->senders, sender, next);
 	return NULL;
 }
@@ -154,8 +187,10 @@ void access_socket_free(struct access_socket *socket)
 	struct sender *sender;
 	if (socket == NULL)
 		return;
-	while ((sender = TAILQ_FIRST(&socket->senders)) != NULL)
-		drop(sender);
+	while ((sender = TAILQ_FIRST(&socket->senders)) != NULL) {
+		if (stream_read_now(sender->stream))
+			drop(sender);
+	}
 	if (socket->listener != NULL) {
 		listener_free(socket->listener);
 		(void)files_remove(socket->path);
