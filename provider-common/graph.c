@@ -82,6 +82,14 @@ struct object *graph_next(const struct graph *graph, struct object *object)
 	return sorted_next(&graph->objects[object->kind], object);
 }
 
+struct object *graph_after(const struct graph *graph, enum lb_kind kind, struct str id)
+{
+	struct object *key = new_object(kind, id);
+	struct object *next = sorted_next(&graph->objects[kind], key);
+	free_object(key);
+	return next;
+}
+
 /* ---- references ---- */
 
 static void push_object(struct object_list *list, struct object *object)

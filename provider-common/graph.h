@@ -87,6 +87,8 @@ struct object *graph_find(const struct graph *graph, enum lb_kind kind, struct s
 struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct str id);
 struct object *graph_first(const struct graph *graph, enum lb_kind kind);
 struct object *graph_next(const struct graph *graph, struct object *object);
+/* The first behind the id, which no object need have. */
+struct object *graph_after(const struct graph *graph, enum lb_kind kind, struct str id);
 
 /* Adds the references to what `value`, the decoded object, names; there must be none yet. */
 void graph_link(struct graph *graph, struct object *object, const union any_object *value);

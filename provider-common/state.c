@@ -393,6 +393,11 @@ struct object *state_next(const struct state *state, struct object *object)
 	return skip_absent(state, graph_next(&state->graph, object));
 }
 
+struct object *state_after(const struct state *state, enum lb_kind kind, struct str id)
+{
+	return skip_absent(state, graph_after(&state->graph, kind, id));
+}
+
 size_t state_count(const struct state *state, enum lb_kind kind)
 {
 	return state->present[kind];

@@ -88,6 +88,8 @@ struct object *state_find(const struct state *state, enum lb_kind kind, struct s
  * o = state_next(s, o)). */
 struct object *state_first(const struct state *state, enum lb_kind kind);
 struct object *state_next(const struct state *state, struct object *object);
+/* Likewise the first one behind an id, whose object may have gone meanwhile. */
+struct object *state_after(const struct state *state, enum lb_kind kind, struct str id);
 size_t state_count(const struct state *state, enum lb_kind kind);
 /* Decodes the object into *ret_value, a struct of its kind. Texts point into the object and are
  * valid until it changes (at the next commit), or live in the arena, as lists do. */

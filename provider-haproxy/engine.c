@@ -14,6 +14,7 @@
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/lua_off.h"
+#include "provider-haproxy/now.h"
 #include "provider-haproxy/policies.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump.h"
@@ -219,10 +220,14 @@ static char *traffic_socket(void *ctx)
 static void start_telling(struct engine *engine)
 {
 	struct traffic_source source = {
-		.url = "http://sluice-proxy/v1/traffic", .socket = traffic_socket, .ctx = engine};
-	if (engine->config->local.metrics_ingresses != 0)
-		engine->traffic_server =
-			traffic_server_new(engine->loop, daemon_admin(engine->daemon), &source);
+		.url = "http://sluice-proxy/v1/traffic",
+		.socket = traffic_socket,
+		.ask = now_ask,
+		.cancel = now_cancel,
+		.ctx = engine,
+	};
+	engine->traffic_server =
+		traffic_server_new(engine->daemon, engine->local, &engine->config->local, &source);
 }
 
 /* What is wanted, from the translator. False: it cannot be had, and the reason is told. */

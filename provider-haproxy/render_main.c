@@ -12,7 +12,7 @@
 enum {
 	RANGES_PER_LINE = 16,
 	JUMPS_MAX = 8,
-	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a final dot, a colon and a port */
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7,   /* with a final dot, a colon and a port */
 };
 
 /* Rendering position in the template. */
@@ -39,6 +39,9 @@ static bool is_plain_http(const struct view *view)
 {
 	return port_of(view)->protocol == LISTENER_HTTP;
 }
+
+/* Of the table `active` in haproxy.cfg.tmpl: with a minus before it, and a NUL. */
+_Static_assert(CHECK_OWNER_LEN_MAX + 2 <= 320, "too short");
 
 /* Of each request: for the access log, or to be counted. */
 static bool writes_lines(const struct render_input *input)
@@ -215,6 +218,8 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 		return input->trace_context != TRACE_CONTEXT_OFF;
 	case HAPROXY_CFG_BLOCK_UNCOUNTED:
 		return input->metrics_ingresses == 0;
+	case HAPROXY_CFG_BLOCK_UNTRACED:
+		return input->trace_context == TRACE_CONTEXT_OFF;
 	default:
 		must(false);
 	}

@@ -37,10 +37,11 @@ struct str conf_option_value(
 	case NGINX_CONF_VALUE_METRICS_INGRESSES:
 		return template_printf(text, "%" PRId64, options->metrics_ingresses);
 	case NGINX_CONF_VALUE_TRACE_CONTEXT:
-		return options->trace_context == TRACE_CONTEXT_SAMPLE ? STR("sample")
-								      : STR("begin");
+		return options->trace_context == TRACE_CONTEXT_OFF      ? STR("off")
+		       : options->trace_context == TRACE_CONTEXT_SAMPLE ? STR("sample")
+									: STR("begin");
 	case NGINX_CONF_VALUE_TRAFFIC_MB:
-		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 250);
+		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 160);
 	case NGINX_CONF_VALUE_MODULES_DIR:
 		return options->modules_dir;
 	case NGINX_CONF_VALUE_OPEN_FILES:

@@ -530,9 +530,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
-	if (config.local.metrics_ingresses != 0)
-		self.traffic_server = traffic_server_new(daemon_loop(daemon), daemon_admin(daemon),
-			&(struct traffic_source){"http://nginx/v1/traffic", control_socket, NULL});
+	self.traffic_server = traffic_server_new(daemon, self.local, &config.local,
+		&(struct traffic_source){
+			.url = "http://nginx/v1/traffic", .socket = control_socket});
 	return problem;
 }
 

@@ -86,3 +86,8 @@ const char *access_log_file(int form, const char *to)
 {
 	return form != ACCESS_LOG_OFF && to[0] == '/' ? to : NULL;
 }
+
+const char *access_log_exemplar(int trace_context)
+{
+	return trace_context != TRACE_CONTEXT_OFF ? "trace_id" : "request_id";
+}

@@ -19,3 +19,5 @@ char *access_log_problem(const char *to);
 char *access_log_server(int form, const char *to);
 /* The file; NULL: none. */
 const char *access_log_file(int form, const char *to);
+/* The label by which exemplars of metrics say which request they are: as the line of the log does, too. */
+const char *access_log_exemplar(int trace_context);

@@ -6,13 +6,18 @@
 #include <errno.h>
 #include <inttypes.h>
 
+enum family_type { COUNTER, GAUGE, HISTOGRAM };
+
+enum { ID_LEN_MAX = 64 };
+
 static const struct {
+	enum family_type type;
 	const char *name; /* without _total */
 	const char *unit;
 	const char *help;
 } families[TRAFFIC_FAMILY_COUNT] = {
-#define TRAFFIC_METRIC(id, type, name_, unit_, help_) \
-	[TRAFFIC_FAMILY_##id] = {(name_), (unit_), (help_)},
+#define TRAFFIC_METRIC(id, type_, name_, unit_, help_) \
+	[TRAFFIC_FAMILY_##id] = {type_, (name_), (unit_), (help_)},
 #include "provider-proxy/traffic.def"
 #undef TRAFFIC_METRIC
 };
@@ -22,18 +27,30 @@ static const char *const bounds[TRAFFIC_BOUNDS] = {
 static const char *const guards[TRAFFIC_GUARDS] = {
 	"source-access", "basic-auth", "external-auth", "client-tls", "rate-limit", "body-limit"};
 
+struct exemplar {
+	struct str id; /* empty: there is none */
+	int64_t ms;
+	int64_t time_ms;
+};
+
 struct owner {
 	struct str namespace;
 	struct str name;
 	int64_t counts[TRAFFIC_COUNT];
+	struct exemplar exemplars[TRAFFIC_BOUNDS + 1]; /* by bucket */
 };
+
+static bool next_part(struct str *rest, char end, struct str *ret_part)
+{
+	const char *at = str_find(*rest, end);
+	*ret_part = (struct str){rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
+	*rest = str_skip(*rest, ret_part->len + 1);
+	return ret_part->len != 0;
+}
 
 static bool next_word(struct str *rest, struct str *ret_word)
 {
-	const char *end = str_find(*rest, ' ');
-	*ret_word = (struct str){rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
-	*rest = str_skip(*rest, ret_word->len + 1);
-	return ret_word->len != 0;
+	return next_part(rest, ' ', ret_word);
 }
 
 static bool is_known(struct str owner)
@@ -42,9 +59,36 @@ static bool is_known(struct str owner)
 	       check_owner(owner);
 }
 
+static bool is_id(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+			return false;
+	}
+	return text.len != 0 && text.len <= ID_LEN_MAX;
+}
+
+/* `BUCKET:ID:MS:TIME` */
+static bool read_exemplar(struct str word, struct owner *owner)
+{
+	struct str bucket;
+	struct str ms;
+	int64_t number;
+	struct exemplar read;
+	if (!next_part(&word, ':', &bucket) || !next_part(&word, ':', &read.id) ||
+		!next_part(&word, ':', &ms) || !str_to_int(bucket, 0, TRAFFIC_BOUNDS, &number) ||
+		!is_id(read.id) || !str_to_int(ms, 0, INT64_MAX, &read.ms) ||
+		!str_to_int(word, 0, INT64_MAX, &read.time_ms))
+		return false;
+	owner->exemplars[number] = read;
+	return true;
+}
+
 static bool read_line(struct str line, struct owner *ret_owner)
 {
 	struct str word;
+	*ret_owner = (struct owner){0};
 	if (!next_word(&line, &word) || !is_known(word))
 		return false;
 	const char *slash = str_find(word, '/');
@@ -55,17 +99,21 @@ static bool read_line(struct str line, struct owner *ret_owner)
 			!str_to_int(word, 0, INT64_MAX, &ret_owner->counts[i]))
 			return false;
 	}
-	return line.len == 0;
+	while (line.len != 0) {
+		if (!next_word(&line, &word) || !read_exemplar(word, ret_owner))
+			return false;
+	}
+	return true;
 }
 
 int traffic_print_head(struct buf *out, enum traffic_family family, bool is_openmetrics)
 {
-	bool is_histogram = family == TRAFFIC_FAMILY_DURATION;
+	static const char *const types[] = {"counter", "gauge", "histogram"};
+	enum family_type type = families[family].type;
 	/* In the older format a counter's head has the name of its series. */
-	const char *suffix = !is_openmetrics && !is_histogram ? "_total" : "";
+	const char *suffix = !is_openmetrics && type == COUNTER ? "_total" : "";
 	const char *name = families[family].name;
-	int err = buf_printf(
-		out, "# TYPE %s%s %s\n", name, suffix, is_histogram ? "histogram" : "counter");
+	int err = buf_printf(out, "# TYPE %s%s %s\n", name, suffix, types[type]);
 	if (err == 0 && is_openmetrics && families[family].unit[0] != 0)
 		err = buf_printf(out, "# UNIT %s %s\n", name, families[family].unit);
 	if (err == 0)
@@ -96,15 +144,36 @@ static int print_requests(struct buf *out, const struct owner *owner)
 	return err;
 }
 
-static int print_duration(struct buf *out, const struct owner *owner)
+/* ` # {trace_id="..."} 0.012 1700000000.123`, or nothing: behind a sample of OpenMetrics. */
+static int print_exemplar(struct buf *out, const char *label, const struct exemplar *exemplar)
+{
+	if (label == NULL || exemplar->id.len == 0)
+		return 0;
+	return buf_printf(out, " # {%s=\"%.*s\"} %" PRId64 ".%03" PRId64 " %" PRId64 ".%03" PRId64,
+		label, STR_FMT(exemplar->id), exemplar->ms / 1000, exemplar->ms % 1000,
+		exemplar->time_ms / 1000, exemplar->time_ms % 1000);
+}
+
+static int print_bucket(struct buf *out, const struct owner *owner, size_t bucket, int64_t sum,
+	const char *exemplar)
+{
+	int err = buf_printf(out,
+		"%s_bucket{namespace=\"%.*s\",ingress=\"%.*s\",le=\"%s\"} %" PRId64,
+		families[TRAFFIC_FAMILY_DURATION].name, STR_FMT(owner->namespace),
+		STR_FMT(owner->name), bucket < TRAFFIC_BOUNDS ? bounds[bucket] : "+Inf", sum);
+	if (err == 0)
+		err = print_exemplar(out, exemplar, &owner->exemplars[bucket]);
+	return err != 0 ? err : buf_append_str(out, STR("\n"));
+}
+
+static int print_duration(struct buf *out, const struct owner *owner, const char *exemplar)
 {
 	const enum traffic_family family = TRAFFIC_FAMILY_DURATION;
 	int64_t sum = 0;
 	int err = 0;
 	for (size_t i = 0; i <= TRAFFIC_BOUNDS && err == 0; i++) {
 		sum += owner->counts[TRAFFIC_BUCKET + i];
-		err = print_series(out, family, "_bucket", owner, "le",
-			i < TRAFFIC_BOUNDS ? bounds[i] : "+Inf", sum);
+		err = print_bucket(out, owner, i, sum, exemplar);
 	}
 	if (err == 0)
 		err = print_series(out, family, "_count", owner, NULL, NULL, sum);
@@ -139,7 +208,8 @@ static int print_lost(struct buf *out, struct str line)
 	return buf_printf(out, "%s_total %" PRId64 "\n", families[TRAFFIC_FAMILY_LOST].name, count);
 }
 
-int traffic_print_line(struct buf *out, enum traffic_family family, struct str line)
+int traffic_print_line(
+	struct buf *out, enum traffic_family family, const char *exemplar, struct str line)
 {
 	struct owner owner;
 	if (family == TRAFFIC_FAMILY_LOST)
@@ -150,7 +220,7 @@ int traffic_print_line(struct buf *out, enum traffic_family family, struct str l
 	case TRAFFIC_FAMILY_REQUESTS:
 		return print_requests(out, &owner);
 	case TRAFFIC_FAMILY_DURATION:
-		return print_duration(out, &owner);
+		return print_duration(out, &owner, exemplar);
 	case TRAFFIC_FAMILY_SENT:
 		return print_series(
 			out, family, "_total", &owner, NULL, NULL, owner.counts[TRAFFIC_SENT]);
@@ -163,8 +233,42 @@ int traffic_print_line(struct buf *out, enum traffic_family family, struct str l
 	case TRAFFIC_FAMILY_DENIED:
 		return print_denied(out, &owner);
 	case TRAFFIC_FAMILY_LOST:
+	case TRAFFIC_FAMILY_ACTIVE:
+	case TRAFFIC_FAMILY_ENDPOINTS:
+	case TRAFFIC_FAMILY_CERTIFICATES:
 	case TRAFFIC_FAMILY_COUNT:
 		break;
 	}
 	return 0;
+}
+
+/* ---- what is no count ---- */
+
+int traffic_print_active(struct buf *out, const struct traffic_owner *owner)
+{
+	struct str name = traffic_owner_name(owner);
+	size_t len = (size_t)(str_find(name, '/') - name.p);
+	const struct owner named = {.namespace = {name.p, len}, .name = str_skip(name, len + 1)};
+	return print_series(
+		out, TRAFFIC_FAMILY_ACTIVE, "", &named, NULL, NULL, traffic_owner_active(owner));
+}
+
+int traffic_print_endpoints(struct buf *out, const struct stock_row *row)
+{
+	static const char *const states[STOCK_ENDPOINT_COUNT] = {"ready", "draining", "out"};
+	int err = 0;
+	for (size_t i = 0; i < STOCK_ENDPOINT_COUNT && err == 0; i++)
+		err = buf_printf(out,
+			"%s{namespace=\"%.*s\",service=\"%.*s\",port=\"%.*s\",state=\"%s\"} "
+			"%" PRId64 "\n",
+			families[TRAFFIC_FAMILY_ENDPOINTS].name, STR_FMT(row->namespace),
+			STR_FMT(row->name), STR_FMT(row->port), states[i], row->endpoints[i]);
+	return err;
+}
+
+int traffic_print_certificate(struct buf *out, const struct stock_row *row)
+{
+	return buf_printf(out, "%s{namespace=\"%.*s\",secret=\"%.*s\"} %" PRId64 "\n",
+		families[TRAFFIC_FAMILY_CERTIFICATES].name, STR_FMT(row->namespace),
+		STR_FMT(row->name), row->ends_s);
 }

@@ -5,19 +5,25 @@
  */
 #pragma once
 
-#include "common/admin_server.h"
+#include "provider-proxy/local.h"
+#include "provider-proxy/traffic_now.h"
 
 struct traffic_server;
 
-/* Who tells counts (traffic.h), over HTTP. */
+/* Who tells counts (traffic.h), over HTTP, and what there is to serve with. */
 struct traffic_source {
 	const char *url;            /* must live as long as the server */
 	char *(*socket)(void *ctx); /* where it listens at the moment, allocated */
+	/* Asks somebody else, too, for lines of traffic_now.h, when those of the URL are there: puts them into `now`, and calls `on_done`, though not during the
+	 * call. NULL: there is nobody else. What is returned is given to `cancel`, when they are not wanted any more, or after `on_done`. */
+	void *(*ask)(
+		void *ctx, struct traffic_now *now, void (*on_done)(void *ctx), void *done_ctx);
+	void (*cancel)(void *asked);
 	void *ctx;
 };
 
-/* The source is copied. */
-struct traffic_server *traffic_server_new(
-	struct ev_loop *loop, struct admin_server *admin, const struct traffic_source *source);
+/* The source is copied; the others must live as long. NULL: the options want no metrics. */
+struct traffic_server *traffic_server_new(struct daemon *daemon, struct local *local,
+	const struct local_options *options, const struct traffic_source *source);
 /* When the admin server has gone. */
 void traffic_server_free(struct traffic_server *server);

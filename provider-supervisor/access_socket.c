@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/access_socket.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-supervisor/proxy_socket.h"
@@ -50,6 +51,8 @@ static struct str take_line(
 static void take_lines(
 	struct access_socket *socket, struct traffic_sender *sender, struct str lines)
 {
+	struct timespec now = clock_wall();
+	traffic_counts_set_time(socket->counts, now.tv_sec * 1000 + now.tv_nsec / 1000000);
 	while (lines.len != 0) {
 		size_t len = (size_t)(str_find(lines, '\n') - lines.p) + 1;
 		/* No longer than what came. */
@@ -84,6 +87,7 @@ struct access_socket *access_socket_new(struct ev_loop *loop, const char *path, 
 		.limits = {.in_max = ACCESS_SOCKET_LINE_MAX, .out_max = 1},
 		.peers_max = ACCESS_SOCKET_SENDERS_MAX,
 		.state_size = sizeof(struct traffic_sender),
+		.is_read_in_turns = true,
 		.on_input = on_input,
 		.ctx = socket,
 	};

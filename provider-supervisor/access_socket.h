@@ -3,6 +3,9 @@
  * Where HAProxy, which writes no files, sends the lines of its access log: a stream socket in its folder. They are appended to the file from which
  * access_log.h takes them, as those of nginx are. HAProxy keeps lines in a ring in memory while nobody listens, and never waits.
  *
+ * Lines are read now and then, not as they come: to be woken for each, and to wake, would cost as much as a third of the request that it is about. The longer
+ * nobody reads, the more lines does HAProxy send at a time.
+ *
  * A line about what was no request begins with a mark, the number of the connection's error and a blank, which are taken away; unless that is 0 the line
  * is left out. What a line has for traffic_counts.h is counted and taken away.
  */

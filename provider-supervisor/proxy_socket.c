@@ -13,6 +13,8 @@ struct proxy_peer {
 	TAILQ_ENTRY(proxy_peer) next;
 	struct proxy_socket *socket;
 	struct stream *stream;
+	ev_timer pause;    /* until it is read again */
+	uint64_t received; /* before this turn */
 	max_align_t state[];
 };
 
@@ -26,9 +28,16 @@ struct proxy_socket {
 	size_t count;
 };
 
+/* As many bytes as HAProxy sends at a time when it has more. */
+enum { FULL_LEN = 16 * 1024 };
+
+static const double short_pause_s = 0.005;
+static const double long_pause_s = 1;
+
 static void drop(struct proxy_peer *peer)
 {
 	struct proxy_socket *socket = peer->socket;
+	ev_timer_stop(socket->config.loop, &peer->pause);
 	if (socket->config.on_gone != NULL)
 		socket->config.on_gone(peer->state);
 	TAILQ_REMOVE(&socket->peers, peer, next);
@@ -43,7 +52,29 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	return peer->socket->config.on_input(peer->socket->config.ctx, peer, in);
 }
 
-static void on_quiet(void *ctx, struct stream *stream)
+/* Until HAProxy has sent what it had, then for long: it has been told of room by what was read. */
+static void on_dry(void *ctx, struct stream *stream)
+{
+	struct proxy_peer *peer = ctx;
+	struct ev_loop *loop = peer->socket->config.loop;
+	uint64_t received = stream_received(stream);
+	bool has_more = received - peer->received >= FULL_LEN;
+	peer->received = received;
+	if (!peer->socket->config.is_read_in_turns)
+		return;
+	stream_set_reading(stream, false);
+	ev_timer_stop(loop, &peer->pause);
+	ev_timer_set(&peer->pause, has_more ? short_pause_s : long_pause_s, 0);
+	ev_timer_start(loop, &peer->pause);
+}
+
+static void on_pause_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct proxy_peer *peer = timer->data;
+	stream_set_reading(peer->stream, true);
+}
+
+static void on_room(void *ctx, struct stream *stream)
 {
 }
 
@@ -56,8 +87,8 @@ static const char *take(void *ctx, int fd)
 {
 	static const struct stream_ops ops = {
 		.on_input = on_input,
-		.on_dry = on_quiet,
-		.on_room = on_quiet,
+		.on_dry = on_dry,
+		.on_room = on_room,
 		.on_closed = on_closed,
 	};
 	struct proxy_socket *socket = ctx;
@@ -67,6 +98,8 @@ static const char *take(void *ctx, int fd)
 	struct proxy_peer *peer = xcalloc(1, sizeof(*peer) + config->state_size);
 	peer->socket = socket;
 	peer->stream = stream_new(config->loop, fd, &config->limits, &ops, peer);
+	ev_timer_init(&peer->pause, on_pause_end, 0, 0);
+	peer->pause.data = peer;
 	TAILQ_INSERT_TAIL(&socket->peers, peer, next);
 	socket->count++;
 	return NULL;
@@ -98,8 +131,11 @@ void proxy_socket_free(struct proxy_socket *socket)
 	struct proxy_peer *peer;
 	if (socket == NULL)
 		return;
-	while ((peer = TAILQ_FIRST(&socket->peers)) != NULL)
-		drop(peer);
+	while ((peer = TAILQ_FIRST(&socket->peers)) != NULL) {
+		/* Otherwise it has dropped itself. */
+		if (!socket->config.is_read_in_turns || stream_read_now(peer->stream))
+			drop(peer);
+	}
 	if (socket->listener != NULL) {
 		listener_free(socket->listener);
 		(void)files_remove(socket->path);

@@ -18,6 +18,9 @@ struct proxy_socket_config {
 	struct stream_limits limits;
 	size_t peers_max;  /* connections; further ones are refused */
 	size_t state_size; /* bytes that each peer has, zero at first */
+	/* What it sends is read once a second, and what is there when the socket is freed: the peer has lines to wait in until then. It is told of room for much
+	 * at a time then, and neither side is woken for each line. */
+	bool is_read_in_turns;
 	/* As stream.h has it. */
 	int (*on_input)(void *ctx, struct proxy_peer *peer, struct buf *in);
 	/* It has gone, or the socket is being freed; `state` is freed afterwards. */

@@ -24,10 +24,17 @@ enum field {
 	FIELDS = DENIED + GUARDS,
 };
 
+struct exemplar {
+	char id[TRAFFIC_ID_LEN_MAX + 1]; /* empty: there is none */
+	int64_t ms;
+	int64_t time_ms;
+};
+
 struct owner {
 	RB_ENTRY(owner) node;
 	struct str name; /* what it points to follows this */
 	int64_t counts[FIELDS];
+	struct exemplar *exemplars; /* BOUNDS + 1, by bucket; NULL: there are none */
 };
 
 RB_HEAD(owner_tree, owner);
@@ -37,6 +44,7 @@ struct traffic_counts {
 	struct owner **owners; /* in the order in which they came */
 	size_t count;
 	size_t room;
+	int64_t time_ms;
 	size_t ingresses; /* those that are neither of the two names below */
 	int64_t lost;
 	int64_t told; /* of that */
@@ -47,6 +55,7 @@ struct request {
 	struct str owner;
 	struct str line;
 	struct str reason;
+	struct str id;
 	int64_t max;
 	int64_t status; /* -1: the client went before there was one */
 	int64_t sent;
@@ -96,6 +105,25 @@ static bool next_retries(struct str *rest, int64_t *ret_value)
 	return next_number(rest, 0, ret_value);
 }
 
+static bool is_id(struct str text)
+{
+	bool is_plain = text.len != 0 && text.len <= TRAFFIC_ID_LEN_MAX;
+	for (size_t i = 0; i < text.len && is_plain; i++)
+		is_plain = (text.p[i] >= 'a' && text.p[i] <= 'f') ||
+			   (text.p[i] >= '0' && text.p[i] <= '9');
+	return is_plain;
+}
+
+/* Empty: there is none. */
+static struct str next_id(struct str *rest)
+{
+	struct str word;
+	if (rest->len == 0 || rest->p[0] != TRAFFIC_ID_MARK)
+		return STR_NONE;
+	*rest = str_skip(*rest, 1);
+	return next_word(rest, &word) && is_id(word) ? word : STR_NONE;
+}
+
 static bool is_owner(struct str text)
 {
 	const char *slash = str_find(text, '/');
@@ -123,6 +151,7 @@ static bool read_line(struct str line, struct request *ret)
 	ret->is_logged = !is_marked;
 	owner = str_skip(owner, is_marked);
 	ret->owner = is_owner(owner) ? owner : str_from(none);
+	ret->id = next_id(&rest);
 	ret->line = rest;
 	return true;
 }
@@ -182,7 +211,19 @@ static void add(struct owner *owner, enum field field, int64_t value)
 	*sum = value <= INT64_MAX - *sum ? *sum + value : INT64_MAX;
 }
 
-static void count(struct owner *owner, const struct request *request)
+static void note_exemplar(
+	struct owner *owner, size_t bucket, const struct request *request, int64_t time_ms)
+{
+	if (request->id.len == 0)
+		return;
+	if (owner->exemplars == NULL)
+		owner->exemplars = xcalloc(BOUNDS + 1, sizeof(*owner->exemplars));
+	struct exemplar *exemplar = &owner->exemplars[bucket];
+	*exemplar = (struct exemplar){.ms = request->ms > 0 ? request->ms : 0, .time_ms = time_ms};
+	str_put(exemplar->id, request->id);
+}
+
+static void count(struct owner *owner, const struct request *request, int64_t time_ms)
 {
 	static const char *const guards[GUARDS] = {"source-access", "basic-auth", "external-auth",
 		"client-tls", "rate-limit", "body-limit"};
@@ -192,6 +233,7 @@ static void count(struct owner *owner, const struct request *request)
 	if (class >= 1 && class <= CLASSES)
 		owner->counts[CLASS + class - 1]++;
 	owner->counts[BUCKET + bucket_of(ms)]++;
+	note_exemplar(owner, bucket_of(ms), request, time_ms);
 	add(owner, DURATION, ms);
 	add(owner, SENT, request->sent);
 	add(owner, RECEIVED, request->received);
@@ -245,12 +287,29 @@ struct str traffic_counts_take(struct traffic_counts *counts, struct traffic_sen
 		return STR_NONE;
 	note_number(counts, sender, &request);
 	if (is_request)
-		count(owner_of(counts, &request), &request);
+		count(owner_of(counts, &request), &request, counts->time_ms);
 	bool has_line = is_request && request.is_logged && request.line.len > 1;
 	return has_line ? request.line : STR_NONE;
 }
 
+void traffic_counts_set_time(struct traffic_counts *counts, int64_t time_ms)
+{
+	counts->time_ms = time_ms;
+}
+
 /* ---- telling ---- */
+
+static int print_exemplars(const struct owner *owner, struct buf *out)
+{
+	int err = 0;
+	for (size_t i = 0; i <= BOUNDS && err == 0 && owner->exemplars != NULL; i++) {
+		const struct exemplar *exemplar = &owner->exemplars[i];
+		if (exemplar->id[0] != '\0')
+			err = buf_printf(out, " %zu:%s:%" PRId64 ":%" PRId64, i, exemplar->id,
+				exemplar->ms, exemplar->time_ms);
+	}
+	return err;
+}
 
 size_t traffic_counts_number(const struct traffic_counts *counts)
 {
@@ -269,6 +328,8 @@ int traffic_counts_print(struct traffic_counts *counts, size_t index, struct buf
 	int err = buf_append_str(out, owner->name);
 	for (size_t i = 0; i < FIELDS && err == 0; i++)
 		err = buf_printf(out, " %" PRId64, owner->counts[i]);
+	if (err == 0)
+		err = print_exemplars(owner, out);
 	return err != 0 ? err : buf_append_str(out, STR("\n"));
 }
 
@@ -283,8 +344,10 @@ void traffic_counts_free(struct traffic_counts *counts)
 {
 	if (counts == NULL)
 		return;
-	for (size_t i = 0; i < counts->count; i++)
+	for (size_t i = 0; i < counts->count; i++) {
+		free(counts->owners[i]->exemplars);
 		free(counts->owners[i]);
+	}
 	free(counts->owners);
 	free(counts);
 }

@@ -3,10 +3,12 @@
  * The traffic of each Ingress, counted from HAProxy's lines, which cost HAProxy no more than writing them. What is to be counted stands before the line of the
  * access log, or is all there is of it (access_log.cfg.tmpl of provider-haproxy):
  *
- *     @MAX OWNER STATUS SENT RECEIVED MS RETRIES REASON FRONTEND NUMBER LINE
+ *     @MAX OWNER STATUS SENT RECEIVED MS RETRIES REASON FRONTEND NUMBER =ID LINE
  *
  * MAX Ingresses have counts of their own, those beyond are counted together. OWNER is NAMESPACE/NAME of an Ingress, with a minus before it where the line is
- * not to be logged, or a minus alone; NUMBER is how many lines the frontend has written before: from gaps in it follows how many were lost. No I/O.
+ * not to be logged, or a minus alone; NUMBER is how many lines the frontend has written before: from gaps in it follows how many were lost.
+ * ID, which may be missing with its sign, is what the line and the backend have of the request, too: of each Ingress and each bucket of its durations one is kept,
+ * as an exemplar. No I/O.
  *
  * Counts last as long as this process: HAProxy may come and go, and so may the provider.
  */
@@ -17,7 +19,9 @@
 enum {
 	TRAFFIC_OWNER_LEN_MAX = 320,
 	TRAFFIC_FRONTENDS_MAX = 64, /* of one sender; what is lost of further ones is not noticed */
+	TRAFFIC_ID_LEN_MAX = 32,
 	TRAFFIC_LINE_MARK = '@',
+	TRAFFIC_ID_MARK = '=',
 };
 
 /* Lines of one frontend. */
@@ -40,6 +44,8 @@ struct traffic_counts;
 struct traffic_counts *traffic_counts_new(void);
 void traffic_counts_free(struct traffic_counts *counts);
 
+/* Milliseconds since 1970, for the exemplars of the lines that follow. */
+void traffic_counts_set_time(struct traffic_counts *counts, int64_t time_ms);
 /* A line with its end. What is to be logged of it; empty: nothing. A line without the mark is logged as it is. `is_request`: it is counted, else it only has
  * a number. */
 struct str traffic_counts_take(struct traffic_counts *counts, struct traffic_sender *sender,

@@ -18,6 +18,7 @@ import time
 
 import certificates
 import elb
+import metrics_cost
 import peers
 import policy_costs
 import proxies
@@ -45,7 +46,7 @@ RANCHER = {"shared_ports": True, "step_delay": 0.0}
 
 
 # What `proxies` measures, too, what takes a quarter of an hour more, and what needs a program that is no package: only when they are named.
-NAMED_PARTS = ("certificates", "requests", "policies", "peers")
+NAMED_PARTS = ("certificates", "requests", "policies", "metrics", "peers")
 
 
 class Helper:
@@ -333,6 +334,7 @@ def run(args: argparse.Namespace) -> None:
         "certificates": lambda: certificates.measure(min(count, 5000)),
         "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in names],
         "policies": lambda: [policy_costs.measure(name, min(5000, count)) for name in names],
+        "metrics": lambda: [metrics_cost.measure(name, min(5000, count)) for name in names],
         "line": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes) for name in names],
         "peers": lambda: peers.measure(names, args.count or 1000),
         "proxies": lambda: proxy_costs.measure(names, count, args.long),
@@ -352,12 +354,12 @@ def run(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, elb, admin, certificates, requests, policies, line, peers, proxies; all but policies and peers when none is named")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="of latency, sync, instructions, memory, rancher, elb, admin, certificates, requests, policies, metrics, line, peers, proxies; all but certificates, requests, policies, metrics and peers when none is named")
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
     parser.add_argument("--only", default="", metavar="PART,...", help="the same as naming the parts")
-    parser.add_argument("--proxy", choices=PROXIES, help="requests, policies, line, proxies, peers: only this one")
+    parser.add_argument("--proxy", choices=PROXIES, help="requests, policies, metrics, line, proxies, peers: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="line: how many changes while clients keep asking")
     parser.add_argument("--long", action="store_true", help="proxies: HAProxy with 50,000 Ingresses, too, which takes some minutes more")
     arguments = parser.parse_args()

@@ -6,11 +6,18 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
+import socket
+import time
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
 
+from lib.admin import look
 from lib.backend import Backend
+from lib.daemon import Daemon
 from lib.local_proxy import LocalProxy, host, pool, rule_of
 from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import dial
@@ -137,3 +144,76 @@ def test_unless_it_is_asked_for_nothing_is_touched(name, tmp_path):
         assert found["traceparent"] == ["anything"] and found["tracestate"] == ["a=1"] and "x-request-id" not in found
         assert "traceparent" not in world.seen("/none")
         assert world.entry("/off")["trace_id"] == ""
+
+
+EXEMPLAR = re.compile(r'^sluice_ingress_request_duration_seconds_bucket\{namespace="shop",ingress="front",le="[^"]+"\} \d+ # \{(\w+)="([0-9a-f]{32})"\} \d+\.\d{3} (\d+\.\d{3})$', re.M)
+
+
+@contextlib.contextmanager
+def counted(name: str, tmp: pathlib.Path, *more: str) -> Iterator[World]:
+    arguments = ["--metrics-ingresses", "10", "--access-log", "json", "--access-log-to", str(tmp / "access.log"), *more]
+    with Backend("web") as web, proxy_class(name)(arguments=arguments, environment={"SLUICE_ADMIN_ADDRESS": "127.0.0.1:0"}) as proxy:
+        proxy.apply(pool("web", web), host("a.test", rule_of("/", "web", ingress="shop/front")), proxy.balancer())
+        yield World(proxy, tmp / "access.log")
+
+
+def exemplars(proxy: LocalProxy) -> list[tuple[str, str, str]]:
+    """The label, the name of the request, and when it was."""
+    text = look(proxy.runtime / f"provider-{proxy.name}.admin", "/metrics/ingresses", Accept="application/openmetrics-text;version=1.0.0").text
+    assert text.endswith("# EOF\n") and text.count(" # {") == len(EXEMPLAR.findall(text))
+    return EXEMPLAR.findall(text)
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_one_name_from_the_metric_to_the_log_and_the_backend(name, tmp_path):
+    with counted(name, tmp_path, "--trace-context", "begin") as world:
+        found = world.seen("/mine", header("traceparent", GOOD))
+        assert found["traceparent"] == [GOOD] and world.entry("/mine")["trace_id"] == ID
+        [(label, trace, when)] = wait_for(lambda: exemplars(world.proxy), "the exemplar", 30)
+        assert (label, trace) == ("trace_id", ID) and abs(float(when) - time.time()) < 60
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_without_traces_the_exemplar_names_the_request(name, tmp_path):
+    with counted(name, tmp_path) as world:
+        world.seen("/mine", header("traceparent", GOOD))
+        [(label, request, _)] = wait_for(lambda: exemplars(world.proxy), "the exemplar", 30)
+        assert (label, request) == ("request_id", world.entry("/mine")["request_id"])
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_no_name_of_a_client_breaks_the_metrics(name, tmp_path):
+    """What is no trace is none, whatever it says; and there is one exemplar for each bucket, however many requests there are."""
+    with counted(name, tmp_path, "--trace-context", "begin") as world:
+        hostile = [f'00-{ID[:-1]}"-{PARENT}-01', f"00-{ID}\x9b31m-{PARENT}-01", "=" + ID, '"} 1 # {x="' + ID, "00-" + "a" * 3000, f"00-{ID.upper()}-{PARENT}-01"]
+        for number, value in enumerate(hostile):
+            assert world.seen(f"/{number}", header("traceparent", value), header("X-Request-ID", value))["traceparent"] != [value]
+            world.entry(f"/{number}")
+        names = wait_for(lambda: exemplars(world.proxy), "exemplars", 30)
+        assert len(names) <= 12 and not any(trace == ID for _, trace, _ in names)
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_prometheus_keeps_the_exemplar(name, tmp_path):
+    with counted(name, tmp_path, "--trace-context", "begin") as world:
+        port = int(re.search(r" port=(\d+)", world.proxy.provider.wait_event("admin-listening", "port="))[1])
+        job = {"job_name": "sluice-traffic", "metrics_path": "/metrics/ingresses", "scrape_interval": "1s", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
+        (tmp_path / "prometheus.yml").write_text(json.dumps({"scrape_configs": [job]}), encoding="utf-8")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            listens = f"127.0.0.1:{free.getsockname()[1]}"
+        prometheus = Daemon(shutil.which("prometheus"), [f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}",
+                                                         f"--web.listen-address={listens}", "--enable-feature=exemplar-storage"], tmp_path / "prometheus.log").start()
+
+        def kept() -> set[tuple]:
+            query = urllib.parse.urlencode({"query": "sluice_ingress_request_duration_seconds_bucket", "start": time.time() - 600, "end": time.time() + 600})
+            try:
+                with urllib.request.urlopen(f"http://{listens}/api/v1/query_exemplars?{query}", timeout=60) as answer:
+                    series = json.load(answer)["data"]
+            except OSError:
+                return set()
+            return {(one["seriesLabels"]["ingress"], kept["labels"]["trace_id"]) for one in series for kept in one["exemplars"]}
+        try:
+            world.seen("/mine", header("traceparent", GOOD))
+            wait_for(lambda: ("front", ID) in kept(), "the exemplar", 60)
+        finally:
+            prometheus.stop()

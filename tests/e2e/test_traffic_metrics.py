@@ -18,8 +18,9 @@ import pytest
 from lib.addresses import free_port
 from lib.admin import look, wait_ready
 from lib.backend import Backend
+from lib.certs import self_signed
 from lib.line import build_folder
-from lib.local_proxy import LocalProxy, host, pool, rule_of
+from lib.local_proxy import LocalProxy, certificate, endpoint_of, host, pool, rule_of
 from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import dial
 from lib.wait import wait_for
@@ -205,3 +206,116 @@ def test_nothing_is_there_unless_it_is_asked_for(name):
         proxy.apply(pool("web", web), host("a.test", ("/", "web")), proxy.balancer())
         assert proxy.reached("a.test") == "web"
         assert look(proxy.runtime / f"provider-{name}.admin", "/metrics/ingresses").status == 404
+
+
+def hold(proxy: LocalProxy, host_name: str, path: str) -> socket.socket:
+    """A request that its backend does not answer until it is told to."""
+    link = dial(proxy.address, proxy.http)
+    link.sendall(f"GET {path}?hold HTTP/1.1\r\nHost: {host_name}\r\n\r\n".encode())
+    return link
+
+
+def test_requests_that_are_being_served(proxy):
+    """Each counts until it is answered; also where nothing of it is logged, and where a policy has something to say."""
+    def active() -> tuple[float, float]:
+        found = counts(proxy)
+        return tuple(found["sluice_ingress_active_requests", of(ingress)] for ingress in ("front", "back"))
+    with Backend("held") as held:
+        proxy.apply({"kind": "policy", "id": "named", "ingress": "shop/back", "request_headers": [{"name": "X-Policy", "action": "set", "value": [{"text": "yes"}]}]},
+                    pool("held", held), host("b.test", rule_of("/named", "held", ingress="shop/back", policy="named"),
+                                             rule_of("/quiet", "held", ingress="shop/front", unlogged=True), rule_of("/", "held", ingress="shop/front")), proxy.balancer())
+        links = [hold(proxy, "b.test", path) for path in ("/", "/quiet", "/named")]
+        wait_for(lambda: active() == (2, 1), "the requests to be seen", PATIENCE)
+        held.release()
+        for link in links:
+            assert link.recv(100).startswith(b"HTTP/1.1 200 ")
+            link.close()
+        wait_for(lambda: active() == (0, 0), "all to be answered", PATIENCE)
+        wait_requests(proxy, of("front", more="status=2xx"), 2)
+
+
+def test_a_worker_that_leaves_finishes_its_requests():
+    """After a reload the worker of before still tells of them, and counts them when they end."""
+    with Backend("held") as held, proxy_class("nginx")(arguments=["--metrics-ingresses", "3"]) as proxy:
+        proxy.apply(pool("held", held), host("b.test", rule_of("/", "held", ingress="shop/front")), proxy.balancer())
+        link = hold(proxy, "b.test", "/")
+        wait_for(lambda: counts(proxy)["sluice_ingress_active_requests", of("front")] == 1, "the request to be seen", PATIENCE)
+        proxy.apply(proxy.balancer(https=True))
+        assert counts(proxy)["sluice_ingress_active_requests", of("front")] == 1
+        held.release()
+        assert link.recv(100).startswith(b"HTTP/1.1 200 ")
+        link.close()
+        wait_requests(proxy, of("front", more="status=2xx"), 1)
+        wait_for(lambda: counts(proxy)["sluice_ingress_active_requests", of("front")] == 0, "it to be answered", PATIENCE)
+
+
+def test_a_worker_that_is_killed_takes_its_requests_with_it(proxy):
+    link = hold(proxy, "a.test", "/front")
+    wait_for(lambda: counts(proxy)["sluice_ingress_active_requests", of("front")] == 1, "the request to be seen", PATIENCE)
+    for pid in proxy.workers():
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: proxy.reached_or_none("a.test") is not None, "new workers", PATIENCE)
+    wait_for(lambda: counts(proxy)["sluice_ingress_active_requests", of("front")] == 0, "the request to be forgotten", PATIENCE)
+    link.close()
+
+
+def endpoints_of(proxy: LocalProxy, service: str) -> dict[str, float]:
+    found = re.findall(rf'^sluice_service_endpoints\{{namespace="shop",service="{service}",port="80",state="(\w+)"\}} (\d+)$', text(proxy), re.M)
+    return {state: int(count) for state, count in found}
+
+
+def of_service(made: dict, service: str, **more) -> dict:
+    return {**made, "service": {"namespace": "shop", "name": service, "uid": "1"}, "port": 80, **more}
+
+
+def test_endpoints_of_services(proxy):
+    """One that a check finds dead, and one that only drains; when it is alive again, it is told."""
+    with Backend("one") as one, Backend("two") as two:
+        port = free_port(one.ip)
+        made = pool("checked", one, (one.ip, port), endpoint_of(two, active=False))
+        leading = host("checked.test", rule_of("/", "checked", ingress="shop/front"))
+        check = {"service": "checked", "type": "tcp", "interval_ms": 200, "timeout_ms": 200, "rise": 1, "fall": 1}
+        proxy.apply(of_service(made, "checked", health_check=check), of_service(pool("plain", one, two), "plain"),
+                    leading, host("plain.test", rule_of("/", "plain", ingress="shop/front")), proxy.balancer())
+        wait_for(lambda: endpoints_of(proxy, "checked") == {"ready": 1, "draining": 1, "out": 1}, "the dead one to be told", PATIENCE)
+        assert endpoints_of(proxy, "plain") == {"ready": 2, "draining": 0, "out": 0}
+        with contextlib.closing(socket.create_server((one.ip, port))):
+            wait_for(lambda: endpoints_of(proxy, "checked") == {"ready": 2, "draining": 1, "out": 0}, "it to be alive", PATIENCE)
+        proxy.apply(proxy.balancer(), gone=[("virtual-host", leading["id"]), ("pool", "checked")])
+        assert endpoints_of(proxy, "checked") == {}
+
+
+def test_nginx_tells_whom_it_avoids():
+    """Without any check: an endpoint that has refused a connection is asked again only when it has to be, for a while."""
+    with Backend("web") as web, proxy_class("nginx")(arguments=["--metrics-ingresses", "3"]) as proxy:
+        dead = web.ip, free_port(web.ip)
+        proxy.apply(of_service(pool("half", dead, web), "half"), host("half.test", rule_of("/", "half", ingress="shop/half")), proxy.balancer())
+
+        def is_avoided() -> bool:
+            assert proxy.reached("half.test") == "web"
+            return endpoints_of(proxy, "half") == {"ready": 1, "draining": 0, "out": 1}
+        wait_for(is_avoided, "the dead one to be told", PATIENCE)
+
+
+def of_secret(name: str, pair, ends_s: int) -> dict:
+    namespace, secret = name.split("/")
+    return {**certificate(name, pair), "namespace": namespace, "name": secret, "not_after": ends_s}
+
+
+def test_certificates_by_their_end(proxy):
+    soon, later = self_signed("a.test", days=5), self_signed("b.test", days=90)
+    proxy.apply(of_secret("shop/soon", soon, 1700000000), of_secret("shop/later", later, 1800000000), proxy.balancer(https=True))
+    found = dict(re.findall(r'^sluice_certificate_expiry_timestamp_seconds\{namespace="shop",secret="(\w+)"\} (\d+)$', text(proxy), re.M))
+    assert found == {"soon": "1700000000", "later": "1800000000"}
+    proxy.apply(proxy.balancer(https=True), gone=[("certificate", "shop/later")])
+    assert 'secret="later"' not in text(proxy) and 'secret="soon"' in text(proxy)
+
+
+def test_services_and_certificates_beyond_the_limit_are_told_together(proxy):
+    pairs = [self_signed(f"{name}.test") for name in "abcde"]
+    proxy.apply(*(of_service(pool(f"many-{name}", ("192.0.2.1", 80)), f"many-{name}") for name in "abcdefgh"),
+                *(of_secret(f"many/{number}", pair, 1700000000 + number) for number, pair in enumerate(pairs)), proxy.balancer())
+    shown = text(proxy)
+    assert len(re.findall(r'^sluice_service_endpoints.*state="ready"', shown, re.M)) <= 4
+    assert re.search(r'^sluice_service_endpoints\{namespace="",service="\(others\)",port="",state="ready"\} [5-9]$', shown, re.M)
+    assert re.findall(r'^sluice_certificate_expiry_timestamp_seconds\{namespace="",secret="\(others\)"\} (\d+)$', shown, re.M) == ["1700000003"]

@@ -36,15 +36,36 @@ end
 
 -- ---- what is known of a request ----
 
+-- Whose a request is may change while it is routed.
+local function put(note)
+	local id = request_id()
+	if traffic_counts.is_on then
+		local before = notes[id]
+		if before and before.active then
+			traffic_counts.finish(before.active)
+		end
+		note.active = owner_of(note)
+		if note.active then
+			traffic_counts.begin(note.active)
+		end
+	end
+	notes[id] = note
+end
+
+-- It gets no line, and is not counted.
+function _M.leave_out()
+	put({ is_left_out = true })
+end
+
 -- `row`: what was found for its path, with the Ingress behind a bar (provider-proxy/routes.h); nil: nothing.
 function _M.found(row, pool)
 	local bar = row and find(row, "|", 1, true)
-	notes[request_id()] = { owner = bar and sub(row, bar + 1), pool = pool }
+	put({ owner = bar and sub(row, bar + 1), pool = pool })
 end
 
 -- Likewise for the rule of a route.
 function _M.chosen(rule, pool)
-	notes[request_id()] = { owner = rule and rule.owner, pool = pool }
+	put({ owner = rule and rule.owner, pool = pool })
 end
 
 -- It is answered by ourselves; `why` is a word of the table in doc/access-logs.md.
@@ -64,11 +85,6 @@ function _M.retried()
 	if traffic_counts.is_on then
 		traffic_counts.count_retry(note and owner_of(note))
 	end
-end
-
--- It gets no line, and is not counted.
-function _M.leave_out()
-	notes[request_id()] = { is_left_out = true }
 end
 
 -- ---- lines ----
@@ -182,6 +198,9 @@ function _M.write(pool)
 	end
 	if traffic_counts.is_on then
 		traffic_counts.count(owner, note and note.why)
+		if note and note.active then
+			traffic_counts.finish(note.active)
+		end
 	end
 	if not make_line or not is_logged then
 		return
@@ -190,9 +209,9 @@ function _M.write(pool)
 	var.sluice_log_line = make_line(facts_of(note, var), var)
 end
 
--- `form`: json, text or off. `ingresses`: how many are counted.
-function _M.init(form, ingresses)
-	traffic_counts.init(ingresses)
+-- `form`: json, text or off. `ingresses`: how many are counted. `trace`: off, begin or sample. `shutdown_s`: how long a worker may take to end.
+function _M.init(form, ingresses, trace, shutdown_s)
+	traffic_counts.init(ingresses, trace ~= "off" and "sluice_trace" or form ~= "off" and "request_id" or nil, shutdown_s)
 	_M.is_on = form ~= "off" or traffic_counts.is_on
 	make_line = form == "json" and json_line or form == "text" and text_line or nil
 end

@@ -298,6 +298,8 @@ end
 
 function _M.note_failure(peer)
 	failed:set(peer.name, true, FAILED_FOR_S)
+	-- For metrics: whoever chooses asks his own worker's.
+	health:set("- " .. peer.name, 0, FAILED_FOR_S)
 end
 
 return _M

@@ -32,7 +32,7 @@ static int tear_down(void **state)
 static const char *printed(enum traffic_family family, const char *line)
 {
 	buf_clear(&out);
-	assert_int_equal(traffic_print_line(&out, family, str_from(line)), 0);
+	assert_int_equal(traffic_print_line(&out, family, "trace_id", str_from(line)), 0);
 	assert_int_equal(buf_append(&out, "", 1), 0);
 	return buf_str(&out).p;
 }
@@ -62,6 +62,40 @@ static void lines(void **state)
 		"\"rate-limit\"} 5\n");
 }
 
+#define ID "4bf92f3577b34da6a3ce929d0e0e4736"
+
+static void exemplars(void **state)
+{
+	(void)state;
+	const char *text = printed(TRAFFIC_FAMILY_DURATION,
+		LINE " 0:" ID ":3:1700000000123 11:" ID ":12034:1700000001000");
+	assert_non_null(
+		strstr(text, "le=\"0.005\"} 3 # {trace_id=\"" ID "\"} 0.003 1700000000.123\n"));
+	assert_non_null(
+		strstr(text, "le=\"+Inf\"} 9 # {trace_id=\"" ID "\"} 12.034 1700000001.000\n"));
+	assert_non_null(strstr(text, "le=\"0.01\"} 7\n"));
+	/* The older format has none. */
+	buf_clear(&out);
+	assert_int_equal(traffic_print_line(&out, TRAFFIC_FAMILY_DURATION, NULL,
+				 str_from(LINE " 0:" ID ":3:1700000000123")),
+		0);
+	assert_null(memchr(buf_data(&out), '#', buf_len(&out)));
+}
+
+/* A line with such an exemplar leaves nothing behind. */
+static void refused_exemplars(void **state)
+{
+	static const char *const words[] = {" x", " 12:" ID ":3:4", " 0::3:4", " 0:" ID,
+		" 0:" ID ":3", " 0:" ID ":-3:4", " 0:" ID ":3:4:5", " 0:\"} 1\n:3:4", " 0:4BF9:3:4",
+		" 0:" ID ID "0:3:4", " 0:\x1b[31m:3:4"};
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		char line[512];
+		snprintf(line, sizeof(line), LINE "%s", words[i]);
+		assert_string_equal(printed(TRAFFIC_FAMILY_DURATION, line), "");
+	}
+}
+
 /* What is no Ingress, or has not as many numbers, leaves nothing behind. */
 static void refused(void **state)
 {
@@ -87,6 +121,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(exemplars, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refused_exemplars, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

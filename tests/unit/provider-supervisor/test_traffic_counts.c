@@ -93,6 +93,36 @@ static void what_is_logged(void **state)
 	assert_logged("@9 shop/front 200 1 1 1 0 - 3 4 \n", "");
 }
 
+#define ID       "4bf92f3577b34da6a3ce929d0e0e4736"
+#define OTHER_ID "00000000000000000000000000000001"
+
+/* The newest of each bucket. */
+static void exemplars(void **state)
+{
+	(void)state;
+	traffic_counts_set_time(counts, 1700000000123);
+	assert_logged("@9 shop/front 200 1 1 7 0 - 3 0 =" OTHER_ID " {\"a\":1}\n", "{\"a\":1}\n");
+	take("@9 shop/front 200 1 1 8 0 - 3 1 =" ID "\n");
+	take("@9 shop/front 200 1 1 20000 0 - 3 2 =" OTHER_ID "\n");
+	assert_non_null(strstr(
+		told(), " 0 1:" ID ":8:1700000000123 11:" OTHER_ID ":20000:1700000000123\n"));
+}
+
+/* The request counts, and has none. */
+static void no_exemplars(void **state)
+{
+	static const char *const ids[] = {
+		"=", "=-", "=x", "=" ID "0", "=\"} 1", "=4BF9", "=\x1b[31m", "==" OTHER_ID, ID};
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		char line[256];
+		snprintf(line, sizeof(line), "@9 shop/front 200 1 1 7 0 - 3 %zu %s\n", i, ids[i]);
+		take(line);
+	}
+	assert_non_null(strstr(told(), "shop/front 0 9 "));
+	assert_null(strchr(told(), ':'));
+}
+
 static void their_number_is_bounded(void **state)
 {
 	(void)state;
@@ -216,6 +246,8 @@ int main(void)
 		TEST(counting),
 		TEST(each_guard),
 		TEST(what_is_logged),
+		TEST(exemplars),
+		TEST(no_exemplars),
 		TEST(their_number_is_bounded),
 		TEST(lines_that_are_none),
 		TEST(owners_that_are_none),

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs that the traffic of Ingresses is counted: scripts/bench metrics.
+
+Three proxies serve the same Ingresses: one counts, two do not. They get the same requests at the same time, so that a noisy machine affects them alike; how far
+apart the two are that do the same shows what the figure is worth.
+"""
+from __future__ import annotations
+
+import contextlib
+import statistics
+
+from lib.local_proxy import LocalProxy, host, pool, rule_of
+from lib.proxies import proxy_class
+from report import budget, figure
+from request_cost import ENDPOINT_PORT, SECONDS, WARM_RATE, Asked, addresses, endpoints
+
+ROUNDS = 15
+LIMIT = 1.03
+WARM_TURNS = 4  # of all hosts
+
+
+def _everybody(proxy: LocalProxy) -> list[int]:
+    """The proxy's processes, and who counts."""
+    return [process.pid for process in [*proxy.proxies(), *proxy.supervisors()]]
+
+
+def _serve(proxy: LocalProxy, names: list[str], ips: list[str]) -> None:
+    proxy.send(proxy.balancer(), *(pool(f"pool-{n}", (ip, ENDPOINT_PORT)) for n, ip in enumerate(ips)))
+    proxy.send(*(host(name, rule_of("/", f"pool-{n}", ingress=f"bench/app-{n}")) for n, name in enumerate(names)))
+    proxy.apply()
+
+
+def _round(proxies: list[LocalProxy], names: list[str], turn: int) -> list[float]:
+    """Microseconds of CPU a request of each. Who is asked first changes from round to round."""
+    order = [(turn + place) % len(proxies) for place in range(len(proxies))]
+    asked = {}
+    for which in order:
+        proxy = proxies[which]
+        asked[which] = Asked(proxy.address, proxy.http, names, SECONDS, lambda proxy=proxy: _everybody(proxy))
+    costs = {which: asked[which].cost_us() for which in order}
+    return [costs[which] for which in range(len(proxies))]
+
+
+def measure(name: str, count: int) -> None:
+    """`count` Ingresses, each with an endpoint of its own, all asked in turn."""
+    names = [f"app-{number:05d}.bench.example.org" for number in range(count)]
+    ips = addresses(count)
+    with endpoints(ips), contextlib.ExitStack() as stack:
+        proxies = [stack.enter_context(proxy_class(name)(arguments=words)) for words in ([], [], ["--metrics-ingresses", str(2 * count)])]
+        for proxy in proxies:
+            _serve(proxy, names, ips)
+            Asked(proxy.address, proxy.http, names, WARM_TURNS * count / WARM_RATE + 1, lambda: [], WARM_RATE).cost_us()
+        rounds = [_round(proxies, names, turn) for turn in range(ROUNDS)]
+    plain, again, counted = (statistics.median(column) for column in zip(*rounds))
+    figure(f"{name}: CPU of a request, the same twice", statistics.median(b / a for a, b, _ in rounds), "x", f"{plain:.1f} and {again:.1f} µs")
+    budget(f"{name}: CPU of a request with --metrics-ingresses, {count:,} Ingresses", statistics.median(2 * c / (a + b) for a, b, c in rounds), LIMIT, "x",
+           f"{counted:.1f} µs a request, {plain:.1f} without")
