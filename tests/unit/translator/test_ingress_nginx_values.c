@@ -66,7 +66,8 @@ static void test_differences_are_named(void **state)
 		bool is_refused = spec->on_nginx == NGINX_REFUSED;
 		bool is_refused_there = spec->on_haproxy == NGINX_REFUSED;
 		if (is_refused_there && !is_refused && spec->word == NULL)
-			fail_msg("%s: nobody but a provider without its word refuses it", spec->name);
+			fail_msg("%s: nobody but a provider without its word refuses it",
+				spec->name);
 		if (is_refused && !is_refused_there)
 			fail_msg("%s is refused by name, whatever the provider", spec->name);
 	}
