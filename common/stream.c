@@ -106,19 +106,6 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 	(void)take_input(watcher);
 }
 
-void stream_set_reading(struct stream *s, bool is_on)
-{
-	if (is_on)
-		ev_io_start(s->loop, &s->reader);
-	else
-		ev_io_stop(s->loop, &s->reader);
-}
-
-bool stream_read_now(struct stream *s)
-{
-	return take_input(&s->reader);
-}
-
 /* Writes what the socket accepts; 0 or a negative errno. */
 static int write_some(struct stream *s)
 {

@@ -54,10 +54,6 @@ struct buf *stream_out(struct stream *stream);
 void stream_flush(struct stream *stream);
 /* Writes what the socket takes without blocking: for last words before stream_close(). */
 void stream_flush_now(struct stream *stream);
-/* Nothing is read while it is off, nor is noticed that the peer has closed; at first it is on. */
-void stream_set_reading(struct stream *stream, bool is_on);
-/* Reads what the kernel has: for a last look before stream_close(). Not from a callback. False: the stream has ended, and on_closed() was called. */
-bool stream_read_now(struct stream *stream);
 /* Whether the output is above out_high: then wait for on_room(). */
 bool stream_is_full(const struct stream *stream);
 /* Bytes read and written so far. */

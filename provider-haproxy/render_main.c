@@ -12,7 +12,7 @@
 enum {
 	RANGES_PER_LINE = 16,
 	JUMPS_MAX = 8,
-	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7,   /* with a final dot, a colon and a port */
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a final dot, a colon and a port */
 };
 
 /* Rendering position in the template. */
@@ -83,7 +83,7 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses);
 	case HAPROXY_CFG_VALUE_POOL_MATCH:
 		/* A row's value has more behind the name of the pool. */
-		return writes_lines(input) ? STR("map_beg") : STR("map_str");
+		return writes_lines(input) ? STR("field(1,|),map_str") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
@@ -199,7 +199,7 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 		return input->access_log == ACCESS_LOG_JSON;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_LINES:
 		return input->access_log != ACCESS_LOG_OFF;
-	case HAPROXY_CFG_BLOCK_ACCESS_LOG_RING:
+	case HAPROXY_CFG_BLOCK_ACCESS_LOG_COPIED:
 		return writes_lines(input) && input->access_log_server == NULL;
 	case HAPROXY_CFG_BLOCK_ACCESS_LOG_SYSLOG:
 		return input->access_log_server != NULL;

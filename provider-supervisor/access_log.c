@@ -35,8 +35,10 @@ struct access_log {
 	ev_timer look;
 	char *path;
 	char *place_path;
-	char *to; /* NULL: standard output */
-	int in;   /* negative: not open */
+	char *to;                                  /* NULL: standard output */
+	void (*take)(void *ctx, struct str lines); /* in place of that; NULL: nobody */
+	void *ctx;
+	int in; /* negative: not open */
 	int place;
 	int out;
 	off_t at;    /* all before has been copied; lines begin there */
@@ -48,14 +50,14 @@ struct access_log {
 
 /* ---- where we are ---- */
 
-static off_t read_place(const struct access_log *log, off_t size)
+static off_t read_place(const struct access_log *log, off_t max)
 {
 	char text[PLACE_LEN_MAX];
 	int64_t place = 0;
 	ssize_t got = log->place >= 0 ? pread(log->place, text, sizeof(text), 0) : -1;
 	struct str line = {text, got > 0 ? (size_t)got : 0};
 	const char *end = str_find(line, '\n');
-	if (end == NULL || !str_to_int((struct str){text, (size_t)(end - text)}, 0, size, &place))
+	if (end == NULL || !str_to_int((struct str){text, (size_t)(end - text)}, 0, max, &place))
 		return 0;
 	return (off_t)place;
 }
@@ -82,7 +84,8 @@ static void free_copied(struct access_log *log, off_t size)
 					   log->freed, end - log->freed) != 0;
 	log->freed = end;
 	bool is_long = log->at > (log->cannot_free ? SHORT_LEN_MAX : long_len_max);
-	if (is_long && log->at == size && ftruncate(log->in, 0) == 0)
+	/* Who does not append goes on where it was. */
+	if (is_long && log->at == size && ftruncate(log->in, 0) == 0 && log->take == NULL)
 		begin_anew(log);
 }
 
@@ -116,14 +119,16 @@ static bool open_in(struct access_log *log)
 	if (log->in < 0)
 		return false;
 	log->place = open(log->place_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-	log->at = fstat(log->in, &st) == 0 ? read_place(log, st.st_size) : 0;
+	log->at = log->take != NULL          ? read_place(log, INT64_MAX)
+		  : fstat(log->in, &st) == 0 ? read_place(log, st.st_size)
+					     : 0;
 	log->freed = 0;
 	return true;
 }
 
 static bool open_out(struct access_log *log)
 {
-	if (log->to == NULL)
+	if (log->to == NULL || log->take != NULL)
 		return true;
 	if (log->out >= 0 && is_other(log->out, log->to)) {
 		close(log->out);
@@ -178,6 +183,10 @@ static void tell_failure(struct access_log *log, int err)
 static size_t write_all(struct access_log *log, struct str text)
 {
 	size_t done = 0;
+	if (log->take != NULL) {
+		log->take(log->ctx, text);
+		return text.len;
+	}
 	while (done < text.len) {
 		ssize_t some = write_some(log->out, str_skip(text, done));
 		if (some < 0)
@@ -221,15 +230,15 @@ void access_log_copy(struct access_log *log)
 	struct str lines;
 	if (!open_in(log) || fstat(log->in, &st) != 0)
 		return;
-	/* Somebody else has emptied it. */
-	if (st.st_size < log->at)
+	/* It was emptied, by somebody else if it is appended to. */
+	if (st.st_size < log->at && log->take == NULL)
 		begin_anew(log);
-	if (st.st_size == log->at)
+	if (st.st_size <= log->at)
 		return;
 	off_t before = log->at;
 	if (!open_out(log))
 		tell_failure(log, -errno);
-	while (log->out >= 0 && log->at - before < AT_ONCE_MAX &&
+	while ((log->out >= 0 || log->take != NULL) && log->at - before < AT_ONCE_MAX &&
 		(lines = next_lines(log)).len != 0) {
 		size_t done = write_all(log, lines);
 		log->at += (off_t)done;
@@ -247,19 +256,42 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	access_log_copy(watcher->data);
 }
 
-struct access_log *access_log_new(struct ev_loop *loop, const char *path, const char *to)
+static struct access_log *new_log(struct ev_loop *loop, const char *path)
 {
 	struct access_log *log = xcalloc(1, sizeof(*log));
 	log->loop = loop;
 	log->path = xstrdup(path);
 	log->place_path = xasprintf("%s.at", path);
-	log->to = strcmp(to, "stdout") == 0 ? NULL : xstrdup(to);
-	log->in = log->place = -1;
-	log->out = log->to == NULL ? STDOUT_FILENO : -1;
+	log->in = log->place = log->out = -1;
 	ev_timer_init(&log->look, on_look, look_every_s, look_every_s);
 	log->look.data = log;
 	ev_timer_start(loop, &log->look);
 	return log;
+}
+
+struct access_log *access_log_new(struct ev_loop *loop, const char *path, const char *to)
+{
+	struct access_log *log = new_log(loop, path);
+	log->to = strcmp(to, "stdout") == 0 ? NULL : xstrdup(to);
+	log->out = log->to == NULL ? STDOUT_FILENO : -1;
+	return log;
+}
+
+struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path,
+	void (*take)(void *ctx, struct str lines), void *ctx)
+{
+	struct access_log *log = new_log(loop, path);
+	log->take = take;
+	log->ctx = ctx;
+	return log;
+}
+
+void access_log_renew(struct access_log *log)
+{
+	access_log_copy(log);
+	close_in(log);
+	(void)files_remove(log->path);
+	(void)files_remove(log->place_path);
 }
 
 void access_log_free(struct access_log *log)

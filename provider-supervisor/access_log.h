@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "common/str.h"
+
 #include <ev.h>
 
 enum {
@@ -19,8 +21,14 @@ struct access_log;
 /* `path`: where the proxy appends. `to`: "stdout", or a file, which is made, appended to, and opened anew when it has been renamed or removed. Both are
  * copied. */
 struct access_log *access_log_new(struct ev_loop *loop, const char *path, const char *to);
+/* Likewise, for somebody who takes all lines at once: whole ones, or parts of one that is longer than ACCESS_LOG_LINE_MAX. The proxy writes at the place where it
+ * was last, and need not append. */
+struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path,
+	void (*take)(void *ctx, struct str lines), void *ctx);
 /* Copies what can be copied at once. */
 void access_log_free(struct access_log *log);
 
+/* Copies what is there, and then removes the file: the next one that has its name is another one. */
+void access_log_renew(struct access_log *log);
 /* Copies what is there. Called by its timer; for tests. */
 void access_log_copy(struct access_log *log);

@@ -31,7 +31,8 @@ struct kind {
 	const char *pid_file;  /* in the proxy's folder, as is the next */
 	const char *log_file;
 	const char *access_log_file;
-	const char *access_log_socket; /* NULL: it writes that file itself */
+	const char *
+		lines_file; /* its standard output, where it tells of requests; NULL: that is the log, and it writes the access log itself */
 	const char *traffic_socket; /* where we tell what we have counted; NULL: it counts itself */
 	const char *
 		check_socket; /* where it asks for checks that take long; NULL: it makes them itself */

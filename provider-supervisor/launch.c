@@ -21,9 +21,9 @@ struct launch {
 	struct offer *offer; /* to the most recently started HAProxy */
 };
 
-static int open_log(const struct launch *launch)
+static int open_file(const struct launch *launch, const char *name)
 {
-	char *path = xasprintf("%s/%s", launch->folders.proxy_dir, launch->kind->log_file);
+	char *path = xasprintf("%s/%s", launch->folders.proxy_dir, name);
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	free(path);
 	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -55,7 +55,7 @@ static char *offer_listeners(struct launch *launch, struct listeners *listeners)
 }
 
 _Noreturn static void exec_proxy(
-	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
+	char *const *argv, int lines, int log, const struct listeners *listeners, bool is_nginx)
 {
 	/* A reload may be asked for as soon as nginx has been started, and before it has a handler SIGHUP would end it. It unblocks the
 	 * signal when it has one (sigsuspend(2) in its master, and its workers block none), and reloads then. */
@@ -68,14 +68,16 @@ _Noreturn static void exec_proxy(
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
 	sandbox_forbid_descriptors();
-	program_become_with(argv, log, log, listeners->fds, listeners->count, &held);
+	program_become_with(argv, lines, log, listeners->fds, listeners->count, &held);
 }
 
 pid_t launch_run(struct launch *launch, struct listeners *listeners)
 {
 	struct kind_command command;
 	const bool is_fetching = launch->kind->fetches_listeners;
-	int log = open_log(launch);
+	int log = open_file(launch, launch->kind->log_file);
+	int lines = launch->kind->lines_file != NULL ? open_file(launch, launch->kind->lines_file)
+						     : fcntl(log, F_DUPFD_CLOEXEC, 0);
 	kind_remove_sockets(launch->kind, launch->folders.proxy_dir);
 	remove_former_sockets(launch);
 	offer_free(launch->offer);
@@ -85,12 +87,14 @@ pid_t launch_run(struct launch *launch, struct listeners *listeners)
 	kind_start_command(launch->kind, &launch->folders, offered, &command);
 	pid_t pid = fork();
 	if (pid == 0)
-		exec_proxy(command.argv, log, listeners, !is_fetching);
+		exec_proxy(command.argv, lines, log, listeners, !is_fetching);
 	kind_command_fini(&command);
 	free(offered);
 	listeners_fini(listeners);
 	if (log >= 0)
 		close(log);
+	if (lines >= 0)
+		close(lines);
 	return pid;
 }
 

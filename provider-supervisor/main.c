@@ -20,8 +20,8 @@
 #include "common/files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "provider-supervisor/access_lines.h"
 #include "provider-supervisor/access_log.h"
-#include "provider-supervisor/access_socket.h"
 #include "provider-supervisor/config.h"
 #include "provider-supervisor/control.h"
 #include "provider-supervisor/log_events.h"
@@ -49,7 +49,7 @@ static struct supervisor {
 	struct control *control;
 	struct output *output;
 	struct access_log *access_log;
-	struct access_socket *access_socket;
+	struct access_lines *access_lines;
 	struct check_socket *checks;
 	struct traffic_counts *counts;
 	struct traffic_socket *traffic_socket;
@@ -77,6 +77,8 @@ static void tell_up(struct client *client, const char *how)
 static void on_launch(void *ctx, struct listeners *listeners)
 {
 	take_over_fetch(supervisor.take_over, listeners);
+	if (supervisor.access_lines != NULL)
+		access_lines_renew(supervisor.access_lines);
 }
 
 static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
@@ -351,26 +353,21 @@ static char *listen_for_commands(void)
 	return problem;
 }
 
-/* Without the socket the proxy serves as before. */
 static void start_access_log(void)
 {
 	struct ev_loop *loop = daemon_loop(supervisor.daemon);
 	const char *dir = supervisor.folders.proxy_dir;
-	const char *name = supervisor.kind->access_log_socket;
+	const char *name = supervisor.kind->lines_file;
 	char *file = xasprintf("%s/%s", dir, supervisor.kind->access_log_file);
 	char *path = name != NULL ? xasprintf("%s/%s", dir, name) : NULL;
-	int err = 0;
 	supervisor.access_log = access_log_new(loop, file, config.access_log_to);
 	if (path != NULL)
-		supervisor.access_socket =
-			access_socket_new(loop, path, file, supervisor.counts, &err);
-	if (err != 0)
-		log_event(&EV_ACCESS_LOG_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
+		supervisor.access_lines = access_lines_new(loop, path, file, supervisor.counts);
 	free(path);
 	free(file);
 }
 
-/* Likewise, but for those who need a password or a certificate. */
+/* Without the socket the proxy serves as before, but for those who need a password or a certificate. */
 static void start_checks(void)
 {
 	const char *name = supervisor.kind->check_socket;
@@ -466,7 +463,7 @@ static void stop(void)
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);
-	access_socket_free(supervisor.access_socket);
+	access_lines_free(supervisor.access_lines);
 	check_socket_free(supervisor.checks);
 	access_log_free(supervisor.access_log);
 	traffic_socket_free(supervisor.traffic_socket);

@@ -39,6 +39,16 @@ struct owner {
 
 RB_HEAD(owner_tree, owner);
 
+/* Lines of one frontend of one worker. */
+struct frontend {
+	int64_t worker;
+	int64_t id;
+	int64_t first; /* the number of its first line */
+	int64_t last;
+	int64_t received;
+	uint64_t heard; /* counts up */
+};
+
 struct traffic_counts {
 	struct owner_tree tree;
 	struct owner **owners; /* in the order in which they came */
@@ -46,8 +56,11 @@ struct traffic_counts {
 	size_t room;
 	int64_t time_ms;
 	size_t ingresses; /* those that are neither of the two names below */
-	int64_t lost;
-	int64_t told; /* of that */
+	struct frontend frontends[TRAFFIC_FRONTENDS_MAX];
+	size_t frontend_count;
+	uint64_t heard;
+	int64_t lost; /* of frontends that were forgotten */
+	int64_t told;
 };
 
 /* What is counted of one request. */
@@ -62,6 +75,7 @@ struct request {
 	int64_t received;
 	int64_t ms;
 	int64_t retries;
+	int64_t worker;
 	int64_t frontend;
 	int64_t number;
 	bool is_logged;
@@ -145,7 +159,8 @@ static bool read_line(struct str line, struct request *ret)
 		!next_number(&rest, -1, &ret->status) || !next_number(&rest, 0, &ret->sent) ||
 		!next_number(&rest, 0, &ret->received) || !next_number(&rest, -1, &ret->ms) ||
 		!next_retries(&rest, &ret->retries) || !next_word(&rest, &ret->reason) ||
-		!next_number(&rest, 0, &ret->frontend) || !next_number(&rest, 0, &ret->number))
+		!next_number(&rest, 1, &ret->worker) || !next_number(&rest, 0, &ret->frontend) ||
+		!next_number(&rest, 0, &ret->number))
 		return false;
 	bool is_marked = owner.len > 1 && owner.p[0] == '-';
 	ret->is_logged = !is_marked;
@@ -244,48 +259,65 @@ static void count(struct owner *owner, const struct request *request, int64_t ti
 
 /* ---- what is lost ---- */
 
-static struct traffic_frontend *frontend_of(struct traffic_sender *sender, const struct request *at)
+/* Threads of HAProxy write in any order, and may take a number twice and leave the next one out. */
+static int64_t missing(const struct frontend *frontend)
 {
-	for (size_t i = 0; i < sender->frontend_count; i++) {
-		if (sender->frontends[i].id == at->frontend)
-			return &sender->frontends[i];
+	int64_t count = frontend->last - frontend->first + 1 - frontend->received;
+	return count > 0 ? count : 0;
+}
+
+/* A place for another one. */
+static struct frontend *make_place(struct traffic_counts *counts)
+{
+	if (counts->frontend_count < TRAFFIC_FRONTENDS_MAX)
+		return &counts->frontends[counts->frontend_count++];
+	struct frontend *oldest = &counts->frontends[0];
+	for (size_t i = 1; i < TRAFFIC_FRONTENDS_MAX; i++) {
+		if (counts->frontends[i].heard < oldest->heard)
+			oldest = &counts->frontends[i];
 	}
-	if (sender->frontend_count == TRAFFIC_FRONTENDS_MAX)
-		return NULL;
-	struct traffic_frontend *added = &sender->frontends[sender->frontend_count++];
-	*added = (struct traffic_frontend){at->frontend, at->number, at->number, 0};
+	counts->lost += missing(oldest);
+	return oldest;
+}
+
+static struct frontend *frontend_of(struct traffic_counts *counts, const struct request *at)
+{
+	for (size_t i = 0; i < counts->frontend_count; i++) {
+		struct frontend *one = &counts->frontends[i];
+		if (one->worker == at->worker && one->id == at->frontend)
+			return one;
+	}
+	struct frontend *added = make_place(counts);
+	*added = (struct frontend){
+		.worker = at->worker, .id = at->frontend, .first = at->number, .last = at->number};
 	return added;
 }
 
-/* Threads of HAProxy write in any order, and may take a number twice and leave the next one out. */
-static void note_number(
-	struct traffic_counts *counts, struct traffic_sender *sender, const struct request *request)
+static void note_number(struct traffic_counts *counts, const struct request *request)
 {
-	struct traffic_frontend *frontend = frontend_of(sender, request);
-	int64_t lost = 0;
-	if (frontend == NULL)
-		return;
+	struct frontend *frontend = frontend_of(counts, request);
+	frontend->heard = ++counts->heard;
 	frontend->received++;
 	if (request->number > frontend->last)
 		frontend->last = request->number;
-	for (size_t i = 0; i < sender->frontend_count; i++) {
-		const struct traffic_frontend *one = &sender->frontends[i];
-		int64_t missing = one->last - one->first + 1 - one->received;
-		lost += missing > 0 ? missing : 0;
-	}
-	counts->lost += lost - sender->lost;
-	sender->lost = lost;
 }
 
-struct str traffic_counts_take(struct traffic_counts *counts, struct traffic_sender *sender,
-	struct str line, bool is_request)
+static int64_t count_lost(const struct traffic_counts *counts)
+{
+	int64_t lost = counts->lost;
+	for (size_t i = 0; i < counts->frontend_count; i++)
+		lost += missing(&counts->frontends[i]);
+	return lost;
+}
+
+struct str traffic_counts_take(struct traffic_counts *counts, struct str line, bool is_request)
 {
 	struct request request;
 	if (line.len == 0 || line.p[0] != TRAFFIC_LINE_MARK)
 		return line;
 	if (!read_line(line, &request))
 		return STR_NONE;
-	note_number(counts, sender, &request);
+	note_number(counts, &request);
 	if (is_request)
 		count(owner_of(counts, &request), &request, counts->time_ms);
 	bool has_line = is_request && request.is_logged && request.line.len > 1;
@@ -321,7 +353,8 @@ int traffic_counts_print(struct traffic_counts *counts, size_t index, struct buf
 	must(index <= counts->count);
 	if (index == counts->count) {
 		/* It may have been late, and a counter does not fall. */
-		counts->told = counts->lost > counts->told ? counts->lost : counts->told;
+		int64_t lost = count_lost(counts);
+		counts->told = lost > counts->told ? lost : counts->told;
 		return buf_printf(out, "/(lost) %" PRId64 "\n", counts->told);
 	}
 	const struct owner *owner = counts->owners[index];

@@ -3,10 +3,10 @@
  * The traffic of each Ingress, counted from HAProxy's lines, which cost HAProxy no more than writing them. What is to be counted stands before the line of the
  * access log, or is all there is of it (access_log.cfg.tmpl of provider-haproxy):
  *
- *     @MAX OWNER STATUS SENT RECEIVED MS RETRIES REASON FRONTEND NUMBER =ID LINE
+ *     @MAX OWNER STATUS SENT RECEIVED MS RETRIES REASON WORKER FRONTEND NUMBER =ID LINE
  *
  * MAX Ingresses have counts of their own, those beyond are counted together. OWNER is NAMESPACE/NAME of an Ingress, with a minus before it where the line is
- * not to be logged, or a minus alone; NUMBER is how many lines the frontend has written before: from gaps in it follows how many were lost.
+ * not to be logged, or a minus alone; NUMBER is how many lines the frontend has written before in this process of HAProxy, WORKER: from gaps in it follows how many were lost.
  * ID, which may be missing with its sign, is what the line and the backend have of the request, too: of each Ingress and each bucket of its durations one is kept,
  * as an exemplar. No I/O.
  *
@@ -18,25 +18,11 @@
 
 enum {
 	TRAFFIC_OWNER_LEN_MAX = 320,
-	TRAFFIC_FRONTENDS_MAX = 64, /* of one sender; what is lost of further ones is not noticed */
+	TRAFFIC_FRONTENDS_MAX =
+		64, /* of all workers; of more the one not heard of for longest is forgotten */
 	TRAFFIC_ID_LEN_MAX = 32,
 	TRAFFIC_LINE_MARK = '@',
 	TRAFFIC_ID_MARK = '=',
-};
-
-/* Lines of one frontend. */
-struct traffic_frontend {
-	int64_t id;
-	int64_t first; /* the number of its first line */
-	int64_t last;
-	int64_t received;
-};
-
-/* Whoever sends lines: a worker of HAProxy. Zeroed at the start. */
-struct traffic_sender {
-	struct traffic_frontend frontends[TRAFFIC_FRONTENDS_MAX];
-	size_t frontend_count;
-	int64_t lost; /* of those that were added to the sum */
 };
 
 struct traffic_counts;
@@ -48,8 +34,7 @@ void traffic_counts_free(struct traffic_counts *counts);
 void traffic_counts_set_time(struct traffic_counts *counts, int64_t time_ms);
 /* A line with its end. What is to be logged of it; empty: nothing. A line without the mark is logged as it is. `is_request`: it is counted, else it only has
  * a number. */
-struct str traffic_counts_take(struct traffic_counts *counts, struct traffic_sender *sender,
-	struct str line, bool is_request);
+struct str traffic_counts_take(struct traffic_counts *counts, struct str line, bool is_request);
 
 /* How many there are to tell. Grows only. */
 size_t traffic_counts_number(const struct traffic_counts *counts);

@@ -179,7 +179,7 @@ def test_beside_an_access_log(form, tmp_path):
 
 
 @pytest.mark.parametrize("raw", [b"\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET " + b"/x" * 40000 + b" HTTP/1.1\r\nHost: a.test\r\n\r\n",
-                                 b"GET /@9%20shop/front%20200 HTTP/1.1\r\nHost: @9 shop/front 200\r\nUser-Agent: @9 shop/evil 200 1 1 1 0 - 3 0\r\n\r\n"],
+                                 b"GET /@9%20shop/front%20200 HTTP/1.1\r\nHost: @9 shop/front 200\r\nUser-Agent: @9 shop/evil 200 1 1 1 0 - 7 3 0\r\n\r\n"],
                          ids=["garbage", "no-host", "64-kb", "a-line"])
 def test_what_is_no_request_is_nobodys(proxy, raw):
     with contextlib.closing(dial(proxy.address, proxy.http)) as link, contextlib.suppress(OSError):  # it may have been closed by then
@@ -234,14 +234,14 @@ def test_requests_that_are_being_served(proxy):
         wait_requests(proxy, of("front", more="status=2xx"), 2)
 
 
-def test_a_worker_that_leaves_finishes_its_requests():
-    """After a reload the worker of before still tells of them, and counts them when they end."""
-    with Backend("held") as held, proxy_class("nginx")(arguments=["--metrics-ingresses", "3"]) as proxy:
+def test_a_worker_that_leaves_finishes_its_requests(proxy):
+    """After a reload the worker of before counts them when they end; that of nginx tells of them until then."""
+    with Backend("held") as held:
         proxy.apply(pool("held", held), host("b.test", rule_of("/", "held", ingress="shop/front")), proxy.balancer())
         link = hold(proxy, "b.test", "/")
         wait_for(lambda: counts(proxy)["sluice_ingress_active_requests", of("front")] == 1, "the request to be seen", PATIENCE)
         proxy.apply(proxy.balancer(https=True))
-        assert counts(proxy)["sluice_ingress_active_requests", of("front")] == 1
+        assert counts(proxy)["sluice_ingress_active_requests", of("front")] == (1 if proxy.name == "nginx" else 0)
         held.release()
         assert link.recv(100).startswith(b"HTTP/1.1 200 ")
         link.close()

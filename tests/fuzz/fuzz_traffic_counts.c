@@ -8,12 +8,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void take(struct traffic_counts *counts, struct str text)
 {
-	struct traffic_sender sender = {0};
 	while (text.len != 0) {
 		const char *end = str_find(text, '\n');
 		size_t len = end != NULL ? (size_t)(end - text.p) + 1 : text.len;
-		struct str left = traffic_counts_take(
-			counts, &sender, (struct str){text.p, len}, len % 7 != 0);
+		struct str left =
+			traffic_counts_take(counts, (struct str){text.p, len}, len % 7 != 0);
 		if (left.len > len || (left.len != 0 && left.p + left.len != text.p + len))
 			abort();
 		text = str_skip(text, len);

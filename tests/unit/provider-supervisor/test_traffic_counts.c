@@ -12,14 +12,12 @@
 #include <cmocka.h>
 
 static struct traffic_counts *counts;
-static struct traffic_sender sender;
 static struct buf out;
 
 static int set_up(void **state)
 {
 	(void)state;
 	counts = traffic_counts_new();
-	sender = (struct traffic_sender){0};
 	buf_init(&out, 64 * 1024);
 	return 0;
 }
@@ -35,7 +33,7 @@ static int tear_down(void **state)
 /* What is logged of it. */
 static struct str take(const char *line)
 {
-	return traffic_counts_take(counts, &sender, str_from(line), true);
+	return traffic_counts_take(counts, str_from(line), true);
 }
 
 /* All that is told. */
@@ -58,11 +56,11 @@ static void assert_logged(const char *line, const char *want)
 static void counting(void **state)
 {
 	(void)state;
-	take("@9 shop/front 200 1000 80 7 0 - 3 0\n");
-	take("@9 shop/front 503 200 90 20000 +2 backend-failed 3 1\n");
-	take("@9 -shop/front 403 100 70 -1 0 source-access 3 2\n");
-	take("@9 - 404 10 20 0 0 no-route 3 3\n");
-	take("@9 shop/front -1 0 20 0 0 - 3 4\n");
+	take("@9 shop/front 200 1000 80 7 0 - 7 3 0\n");
+	take("@9 shop/front 503 200 90 20000 +2 backend-failed 7 3 1\n");
+	take("@9 -shop/front 403 100 70 -1 0 source-access 7 3 2\n");
+	take("@9 - 404 10 20 0 0 no-route 7 3 3\n");
+	take("@9 shop/front -1 0 20 0 0 - 7 3 4\n");
 	assert_string_equal(told(),
 		"shop/front 0 1 0 2 1 2 1 0 0 0 0 0 0 0 0 0 1 20007 1300 260 2 1 0 0 0 0 0\n"
 		"/(none) 0 0 0 1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 10 20 0 0 0 0 0 0 0\n"
@@ -76,7 +74,7 @@ static void each_guard(void **state)
 	char line[128];
 	(void)state;
 	for (int i = 0; i < 6; i++) {
-		snprintf(line, sizeof(line), "@9 shop/front 403 0 0 0 0 %s 3 %d\n", guards[i], i);
+		snprintf(line, sizeof(line), "@9 shop/front 403 0 0 0 0 %s 7 3 %d\n", guards[i], i);
 		take(line);
 	}
 	assert_non_null(strstr(told(), " 1 1 1 1 1 1\n"));
@@ -86,11 +84,11 @@ static void what_is_logged(void **state)
 {
 	(void)state;
 	assert_logged("plain\n", "plain\n");
-	assert_logged("@9 shop/front 200 1 1 1 0 - 3 0 {\"a\":1}\n", "{\"a\":1}\n");
-	assert_logged("@9 - 404 1 1 1 0 no-route 3 1 a b c\n", "a b c\n");
-	assert_logged("@9 -shop/front 200 1 1 1 0 - 3 2 {\"a\":1}\n", "");
-	assert_logged("@9 shop/front 200 1 1 1 0 - 3 3\n", "");
-	assert_logged("@9 shop/front 200 1 1 1 0 - 3 4 \n", "");
+	assert_logged("@9 shop/front 200 1 1 1 0 - 7 3 0 {\"a\":1}\n", "{\"a\":1}\n");
+	assert_logged("@9 - 404 1 1 1 0 no-route 7 3 1 a b c\n", "a b c\n");
+	assert_logged("@9 -shop/front 200 1 1 1 0 - 7 3 2 {\"a\":1}\n", "");
+	assert_logged("@9 shop/front 200 1 1 1 0 - 7 3 3\n", "");
+	assert_logged("@9 shop/front 200 1 1 1 0 - 7 3 4 \n", "");
 }
 
 #define ID       "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -101,9 +99,9 @@ static void exemplars(void **state)
 {
 	(void)state;
 	traffic_counts_set_time(counts, 1700000000123);
-	assert_logged("@9 shop/front 200 1 1 7 0 - 3 0 =" OTHER_ID " {\"a\":1}\n", "{\"a\":1}\n");
-	take("@9 shop/front 200 1 1 8 0 - 3 1 =" ID "\n");
-	take("@9 shop/front 200 1 1 20000 0 - 3 2 =" OTHER_ID "\n");
+	assert_logged("@9 shop/front 200 1 1 7 0 - 7 3 0 =" OTHER_ID " {\"a\":1}\n", "{\"a\":1}\n");
+	take("@9 shop/front 200 1 1 8 0 - 7 3 1 =" ID "\n");
+	take("@9 shop/front 200 1 1 20000 0 - 7 3 2 =" OTHER_ID "\n");
 	assert_non_null(strstr(
 		told(), " 0 1:" ID ":8:1700000000123 11:" OTHER_ID ":20000:1700000000123\n"));
 }
@@ -116,7 +114,7 @@ static void no_exemplars(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		char line[256];
-		snprintf(line, sizeof(line), "@9 shop/front 200 1 1 7 0 - 3 %zu %s\n", i, ids[i]);
+		snprintf(line, sizeof(line), "@9 shop/front 200 1 1 7 0 - 7 3 %zu %s\n", i, ids[i]);
 		take(line);
 	}
 	assert_non_null(strstr(told(), "shop/front 0 9 "));
@@ -126,12 +124,12 @@ static void no_exemplars(void **state)
 static void their_number_is_bounded(void **state)
 {
 	(void)state;
-	take("@2 shop/a 200 1 1 1 0 - 3 0\n");
-	take("@2 - 404 1 1 1 0 - 3 1\n");
-	take("@2 shop/b 200 1 1 1 0 - 3 2\n");
-	take("@2 shop/c 200 1 1 1 0 - 3 3\n");
-	take("@2 shop/d 200 1 1 1 0 - 3 4\n");
-	take("@2 shop/a 200 1 1 1 0 - 3 5\n");
+	take("@2 shop/a 200 1 1 1 0 - 7 3 0\n");
+	take("@2 - 404 1 1 1 0 - 7 3 1\n");
+	take("@2 shop/b 200 1 1 1 0 - 7 3 2\n");
+	take("@2 shop/c 200 1 1 1 0 - 7 3 3\n");
+	take("@2 shop/d 200 1 1 1 0 - 7 3 4\n");
+	take("@2 shop/a 200 1 1 1 0 - 7 3 5\n");
 	assert_int_equal(traffic_counts_number(counts), 5);
 	assert_non_null(strstr(told(), "/(others) 0 2 "));
 	assert_non_null(strstr(told(), "shop/a 0 2 "));
@@ -142,10 +140,10 @@ static void their_number_is_bounded(void **state)
 static void lines_that_are_none(void **state)
 {
 	static const char *const lines[] = {"@\n", "@ \n", "@9\n", "@9 shop/front\n",
-		"@x shop/front 200 1 1 1 0 - 3 0\n", "@0 shop/front 200 1 1 1 0 - 3 0\n",
-		"@9 shop/front 200 -1 1 1 0 - 3 0\n", "@9 shop/front x 1 1 1 0 - 3 0\n",
-		"@9 shop/front 200 1 1 1 0 - 3 99999999999999999999\n",
-		"@9 shop/front 200 1 1 1 0  3 0\n", "@9 shop/front 200 1 1 1 + - 3 0\n"};
+		"@x shop/front 200 1 1 1 0 - 7 3 0\n", "@0 shop/front 200 1 1 1 0 - 7 3 0\n",
+		"@9 shop/front 200 -1 1 1 0 - 7 3 0\n", "@9 shop/front x 1 1 1 0 - 7 3 0\n",
+		"@9 shop/front 200 1 1 1 0 - 7 3 99999999999999999999\n",
+		"@9 shop/front 200 1 1 1 0  7 3 0\n", "@9 shop/front 200 1 1 1 + - 7 3 0\n"};
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		assert_logged(lines[i], "");
@@ -159,7 +157,7 @@ static void owners_that_are_none(void **state)
 	char line[128];
 	(void)state;
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
-		snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 3 %zu\n", owners[i], i);
+		snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 7 3 %zu\n", owners[i], i);
 		take(line);
 	}
 	assert_int_equal(traffic_counts_number(counts), 2);
@@ -172,10 +170,10 @@ static void a_long_owner(void **state)
 	char owner[TRAFFIC_OWNER_LEN_MAX + 2] = "a/";
 	(void)state;
 	memset(owner + 2, 'b', TRAFFIC_OWNER_LEN_MAX - 1);
-	snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 3 0\n", owner);
+	snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 7 3 0\n", owner);
 	take(line);
 	owner[TRAFFIC_OWNER_LEN_MAX] = 0;
-	snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 3 1\n", owner);
+	snprintf(line, sizeof(line), "@9 %s 200 1 1 1 0 - 7 3 1\n", owner);
 	take(line);
 	assert_non_null(strstr(told(), "/(none) 0 1 "));
 	assert_non_null(strstr(told(), owner));
@@ -185,34 +183,33 @@ static void what_is_lost(void **state)
 {
 	(void)state;
 	/* The first may have been read by somebody else. */
-	take("@9 a/b 200 1 1 1 0 - 3 10\n");
-	take("@9 a/b 200 1 1 1 0 - 4 0\n");
-	take("@9 a/b 200 1 1 1 0 - 3 12\n");
-	take("@9 a/b 200 1 1 1 0 - 3 11\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 10\n");
+	take("@9 a/b 200 1 1 1 0 - 7 4 0\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 12\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 11\n");
 	assert_non_null(strstr(told(), "/(lost) 0\n"));
-	take("@9 a/b 200 1 1 1 0 - 4 3\n");
+	take("@9 a/b 200 1 1 1 0 - 7 4 3\n");
 	assert_non_null(strstr(told(), "/(lost) 2\n"));
 	/* Two threads have taken the same number. */
-	take("@9 a/b 200 1 1 1 0 - 3 13\n");
-	take("@9 a/b 200 1 1 1 0 - 3 13\n");
-	take("@9 a/b 200 1 1 1 0 - 3 15\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 13\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 13\n");
+	take("@9 a/b 200 1 1 1 0 - 7 3 15\n");
 	assert_non_null(strstr(told(), "/(lost) 2\n"));
 	/* Another worker begins anew. */
-	sender = (struct traffic_sender){0};
-	take("@9 a/b 200 1 1 1 0 - 3 0\n");
-	take("@9 a/b 200 1 1 1 0 - 3 2\n");
+	take("@9 a/b 200 1 1 1 0 - 8 3 0\n");
+	take("@9 a/b 200 1 1 1 0 - 8 3 2\n");
 	assert_non_null(strstr(told(), "/(lost) 3\n"));
 	/* Late, but a counter does not fall. */
-	take("@9 a/b 200 1 1 1 0 - 3 1\n");
+	take("@9 a/b 200 1 1 1 0 - 8 3 1\n");
 	assert_non_null(strstr(told(), "/(lost) 3\n"));
 }
 
 static void what_is_no_request(void **state)
 {
 	(void)state;
-	struct str line = STR("@9 - 0 0 0 0 0 bad-request 3 0 x\n");
-	assert_int_equal(traffic_counts_take(counts, &sender, line, false).len, 0);
-	take("@9 a/b 200 1 1 1 0 - 3 1\n");
+	struct str line = STR("@9 - 0 0 0 0 0 bad-request 7 3 0 x\n");
+	assert_int_equal(traffic_counts_take(counts, line, false).len, 0);
+	take("@9 a/b 200 1 1 1 0 - 7 3 1\n");
 	assert_int_equal(traffic_counts_number(counts), 2);
 	assert_non_null(strstr(told(), "/(lost) 0\n"));
 }
@@ -222,10 +219,18 @@ static void many_frontends(void **state)
 	char line[64];
 	(void)state;
 	for (int i = 0; i < TRAFFIC_FRONTENDS_MAX + 10; i++) {
-		snprintf(line, sizeof(line), "@9 a/b 200 1 1 1 0 - %d 0\n", i);
+		snprintf(line, sizeof(line), "@9 a/b 200 1 1 1 0 - 7 %d 0\n", i);
 		take(line);
 	}
 	assert_non_null(strstr(told(), "a/b 0 74 "));
+	/* What one has lost that is forgotten stays lost. */
+	take("@9 a/b 200 1 1 1 0 - 8 1 5\n");
+	take("@9 a/b 200 1 1 1 0 - 8 1 9\n");
+	for (int i = 0; i < TRAFFIC_FRONTENDS_MAX + 10; i++) {
+		snprintf(line, sizeof(line), "@9 a/b 200 1 1 1 0 - 9 %d 0\n", i);
+		take(line);
+	}
+	assert_non_null(strstr(told(), "/(lost) 3\n"));
 }
 
 static void sums_do_not_wrap(void **state)
@@ -233,7 +238,7 @@ static void sums_do_not_wrap(void **state)
 	char line[128];
 	(void)state;
 	for (int i = 0; i < 1100; i++) {
-		snprintf(line, sizeof(line), "@9 a/b 200 9007199254740992 0 0 0 - 3 %d\n", i);
+		snprintf(line, sizeof(line), "@9 a/b 200 9007199254740992 0 0 0 - 7 3 %d\n", i);
 		take(line);
 	}
 	assert_non_null(strstr(told(), " 9223372036854775807 "));
