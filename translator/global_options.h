@@ -19,6 +19,10 @@ void global_options_free(struct global_options *options);
 
 /* NULL: no ConfigMap is named. Valid until the next update. */
 const struct nginx_options *global_options_get(const struct global_options *options);
+/* What load balancers of all Ingresses have of them, with views of them; *ret_reads_proxy: their listeners read the PROXY protocol. What the provider cannot do is left out. False:
+ * nothing. */
+bool global_options_forwarding(const struct global_options *options,
+	struct forwarding *ret_forwarding, bool *ret_reads_proxy);
 /* Whether the options have to be read again after a change of that ConfigMap. */
 bool global_options_concern(const struct global_options *options, struct str key);
 /* Whether it is the ConfigMap with ports for TCP (tcp_services.h), whose owner is told of them here, too. */

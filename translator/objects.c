@@ -144,6 +144,7 @@ static const void *build_shared(
 	const struct objects *objects, struct balancer_node *node, struct diag_list *diags)
 {
 	struct load_balancer *lb = arena_alloc(objects->scratch, sizeof(*lb));
+	struct forwarding *forwarding = arena_alloc(objects->scratch, sizeof(*forwarding));
 	struct tls_context tls = secrets_context(objects->secrets);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
@@ -155,6 +156,8 @@ static const void *build_shared(
 	if (!str_is_empty(objects->config->backend_name))
 		request.default_pool = plan_backend_id(objects->config->backend_namespace,
 			objects->config->backend_name, objects->scratch);
+	if (global_options_forwarding(objects->options, forwarding, &request.reads_proxy))
+		request.forwarding = forwarding;
 	set_listeners(objects, node, &request);
 	gather_ports(objects, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
