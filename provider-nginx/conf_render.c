@@ -326,6 +326,13 @@ static bool begin_control_server(struct view *view)
 	return true;
 }
 
+static bool sends_proxy(const struct view *view)
+{
+	const struct conf_pool *pool =
+		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
+	return pool != NULL && pool->sends_proxy;
+}
+
 static bool has_block(struct view *view, enum nginx_conf_block block)
 {
 	const struct fronts fronts = fronts_of(view);
@@ -356,6 +363,8 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol != LISTENER_TCP;
 	case NGINX_CONF_BLOCK_RESTRICTED:
 		return view->port->range_count != 0 || view->port->is_closed;
+	case NGINX_CONF_BLOCK_SENDS_PROXY:
+		return sends_proxy(view);
 	case NGINX_CONF_BLOCK_SHARED:
 		return view->is_shared;
 	case NGINX_CONF_BLOCK_STREAM:

@@ -156,6 +156,16 @@ static void read_ranges(struct collecting *c, const struct listener *listener, s
 	port->is_closed = list->count != 0 && port->range_count == 0;
 }
 
+/* A port for TCP that reads the PROXY protocol is there for whoever speaks it. */
+static const struct forwarding *fronts_of(const struct want *want)
+{
+	static struct str everybody[] = {STR("0.0.0.0/0"), STR("::/0")};
+	static const struct forwarding all = {.trusted = {everybody, 2}};
+	bool is_for_all = want->listener->protocol == LISTENER_TCP && want->listener->reads_proxy &&
+			  (want->forwarding == NULL || want->forwarding->trusted.count == 0);
+	return is_for_all ? &all : want->forwarding;
+}
+
 static struct port *add_port(struct collecting *c, const struct want *want)
 {
 	struct ports *ports = c->ports;
@@ -175,7 +185,7 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 		.load_balancer_id = want->load_balancer,
 	};
 	read_ranges(c, listener, port);
-	trusted_proxies_read(want->forwarding, listener->reads_proxy, c->arena, &port->forwarding);
+	trusted_proxies_read(fronts_of(want), listener->reads_proxy, c->arena, &port->forwarding);
 	return port;
 }
 
@@ -198,6 +208,7 @@ static void join_ports(struct collecting *c)
 			first = want->listener;
 			port = add_port(c, want);
 		} else if (want->listener->protocol != first->protocol ||
+			   want->listener->reads_proxy != first->reads_proxy ||
 			   !str_eq(want->listener->pool, first->pool)) {
 			reject(c, want, UNSERVED_CONFLICT,
 				"the load balancer has something else on that port");
@@ -297,7 +308,8 @@ struct str ports_default_certificate(const struct ports *ports)
 bool ports_name_fronts(const struct ports *ports)
 {
 	for (size_t i = 0; i < ports->count; i++) {
-		if (ports->items[i].forwarding.trusted_count != 0)
+		if (ports->items[i].protocol != LISTENER_TCP &&
+			ports->items[i].forwarding.trusted_count != 0)
 			return true;
 	}
 	return false;

@@ -291,6 +291,7 @@ static const void *build_pool(
 	}
 	backend_build(&request, objects->scratch, pool, &problem);
 	pool->key.id = id;
+	pool->sends_proxy = str_ends_with(node_key(&node->node), STR(PLAN_SENDS_PROXY));
 	if (settings != NULL)
 		policies_fill_pool(settings, provider_peer_limits(objects->provider).policies,
 			objects->scratch, pool);

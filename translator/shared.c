@@ -38,8 +38,10 @@ static struct listener tcp_listener(const struct shared_port *port, struct arena
 			STR_FMT(holder->self.name),
 			holder->self.is_config_map ? TCP_SERVICES_SUFFIX : "")};
 	for (size_t i = 0; i < holder->ports.count; i++) {
-		if (holder->ports.items[i].port == port->port)
-			listener.pool = holder->ports.items[i].pool;
+		if (holder->ports.items[i].port != port->port)
+			continue;
+		listener.pool = holder->ports.items[i].pool;
+		listener.reads_proxy = holder->ports.items[i].reads_proxy;
 	}
 	return listener;
 }
