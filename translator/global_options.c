@@ -14,20 +14,20 @@ struct global_options {
 	struct graph *graph;
 	const struct source_peer *source;
 	const struct provider_peer *provider;
-	bool takes_nginx;
+	const struct engine_config *config;
 	struct arena arena; /* of what is in force */
 	struct nginx_options options;
 	bool is_there;
 };
 
 struct global_options *global_options_new(struct graph *graph, const struct source_peer *source,
-	const struct provider_peer *provider, bool takes_nginx)
+	const struct provider_peer *provider, const struct engine_config *config)
 {
 	struct global_options *options = xcalloc(1, sizeof(*options));
 	options->graph = graph;
 	options->source = source;
 	options->provider = provider;
-	options->takes_nginx = takes_nginx;
+	options->config = config;
 	arena_init(&options->arena);
 	return options;
 }
@@ -42,8 +42,8 @@ void global_options_free(struct global_options *options)
 
 static struct str key_of(const struct global_options *options)
 {
-	return options->takes_nginx ? source_peer_settings(options->source)->nginx_options
-				    : STR("");
+	return options->config->takes_nginx ? source_peer_settings(options->source)->nginx_options
+					    : STR("");
 }
 
 const struct nginx_options *global_options_get(const struct global_options *options)
@@ -63,7 +63,7 @@ bool global_options_forwarding(const struct global_options *options,
 {
 	uint64_t cannot = provider_peer_limits(options->provider).policies;
 	const struct nginx_options *nginx = global_options_get(options);
-	if (!options->takes_nginx)
+	if (!options->config->takes_nginx)
 		return false;
 	struct forwarding forwarding = nginx_forwarding_of(nginx);
 	bool reads_proxy =
@@ -119,6 +119,7 @@ static void read_options(const struct global_options *options, struct arena *are
 		.key = key_of(options),
 		.find = find,
 		.ctx = &search,
+		.egress_hosts = options->config->egress_hosts,
 		.diags = diags,
 	};
 	nginx_configmap_read(&source, arena, ret_options);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "translator/dialects/ingress_nginx_options.h"
+#include "translator/engine.h"
 #include "translator/graph.h"
 #include "translator/provider_peer.h"
 #include "translator/source_peer.h"
@@ -14,7 +15,7 @@ struct global_options;
 
 /* All must stay valid. */
 struct global_options *global_options_new(struct graph *graph, const struct source_peer *source,
-	const struct provider_peer *provider, bool takes_nginx);
+	const struct provider_peer *provider, const struct engine_config *config);
 void global_options_free(struct global_options *options);
 
 /* NULL: no ConfigMap is named. Valid until the next update. */

@@ -266,6 +266,13 @@ static const struct plan_pool *settings_of(
 	return settings;
 }
 
+static bool is_foreign(struct str port)
+{
+	const char *settings = str_find(port, '+');
+	return settings != NULL &&
+	       str_starts_with(str_skip(port, (size_t)(settings - port.p)), STR(ROUTE_FOREIGN));
+}
+
 static const void *build_pool(
 	const struct objects *objects, struct pool_node *node, struct diag_list *diags)
 {
@@ -283,8 +290,9 @@ static const void *build_pool(
 		.allow_external_name = objects->config->allow_external_name,
 		.wants_service = wish != NULL && wish->service_upstream == SWITCH_ON,
 		.egress = objects->config->egress,
+		.is_foreign = is_foreign(node_key(&node->node)),
 	};
-	if (service->record.payload != NULL) {
+	if (service->record.payload != NULL && !request.is_foreign) {
 		record_read(&service->record, objects->scratch, &record);
 		request.record = &record;
 		request.slices = read_slices(objects, service, &request.slice_count);

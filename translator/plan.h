@@ -51,6 +51,7 @@ struct plan_context {
 	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
 	const struct nginx_options *nginx_options; /* the global ones; NULL: there are none */
 	struct nginx_maps nginx_maps;              /* ConfigMaps that its annotations name */
+	const struct option_list *egress_hosts;    /* see foreign_hosts.h; NULL: none */
 	bool is_released; /* a Service whose load balancer has been removed */
 };
 

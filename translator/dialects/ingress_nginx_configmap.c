@@ -167,7 +167,8 @@ static void try(const struct reading *r)
 	const struct ingress_record ingress = {
 		.key = {.namespace = r->self.namespace, .name = r->self.name}, .rules = {&rule, 1}};
 	struct route_settings route = {0};
-	const struct dialect dialect = {&ingress, r->self, r->arena, r->source->diags, &route};
+	const struct dialect dialect = {
+		&ingress, r->self, r->arena, r->source->diags, &route, r->source->egress_hosts};
 	const struct nginx_teller teller = {&r->self, r->arena, r->source->diags};
 	struct nginx_options options = *r->options;
 	struct nginx_values values = {0};
