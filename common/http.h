@@ -103,6 +103,7 @@ struct http_call {
 	 * an answer, whatever the method, though the server may have acted on the first one. Set
 	 * this for what must not be done twice: it gets a connection of its own. */
 	bool only_once;
+	bool sends_proxy; /* a header of the PROXY protocol goes first; `only_once` goes with it */
 	bool accept_gzip; /* never for watches: several gzip members cannot be read by libcurl */
 	/* Given: the answer's body goes there piece by piece instead of into result.body, but only
 	 * of answers with status 200; others are collected up to body_max. A negative result ends

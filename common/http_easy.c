@@ -294,6 +294,8 @@ static void set_request(struct http_easy *easy, const struct http_call *call)
 	/* libcurl retries only on a reused connection. */
 	if (call->only_once)
 		curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
+	if (call->sends_proxy)
+		curl_easy_setopt(handle, CURLOPT_HAPROXYPROTOCOL, 1L);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, easy->headers);
 }
 

@@ -98,6 +98,8 @@ struct class_text class_of_pool(
 	add_balance(&lines, pool, ret_refused);
 	if (is_tcp)
 		text_add(&lines, "\ttimeout server 1h\n");
+	if (is_tcp && pool->sends_proxy)
+		text_add(&server, " send-proxy");
 	if (pool->protocol == POOL_H2C)
 		text_add(&server, " proto h2");
 	else if (pool->protocol == POOL_HTTPS && pool->tls == NULL)

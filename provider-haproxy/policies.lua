@@ -286,12 +286,17 @@ local function client_of(txn)
 	return txn:get_var("txn.client") or txn:get_var("sess.client")
 end
 
+-- As who is believed about it says.
+local function scheme_of(txn)
+	return txn:get_var("txn.scheme") or (txn.f:ssl_fc() == 1 and "https" or "http")
+end
+
 local values = {
 	t = function(_, text)
 		return text
 	end,
 	s = function(txn)
-		return txn.f:ssl_fc() == 1 and "https" or "http"
+		return scheme_of(txn)
 	end,
 	h = function(txn)
 		return txn:get_var("txn.h")
@@ -300,7 +305,7 @@ local values = {
 		return txn:get_var("txn.n")
 	end,
 	o = function(txn)
-		return txn:get_var("sess.port")
+		return txn:get_var("txn.port") or txn:get_var("sess.port")
 	end,
 	m = function(txn)
 		return txn.f:method()

@@ -49,6 +49,18 @@ static bool writes_lines(const struct render_input *input)
 	return input->access_log != ACCESS_LOG_OFF || input->metrics_ingresses != 0;
 }
 
+static struct trusted_options trusted_of(const struct view *view)
+{
+	return (struct trusted_options){
+		view->input->trusted_proxies, str_from(view->input->client_header)};
+}
+
+static struct str client_header(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_header(&options, &port_of(view)->forwarding);
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -62,7 +74,7 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
 	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
-		return str_from(input->client_header);
+		return client_header(view);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -73,8 +85,6 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%d", RENDER_IDLE_COUNT);
 	case HAPROXY_CFG_VALUE_IDLE_LOOK_S:
 		return template_printf(&view->text, "%d", RENDER_IDLE_LOOK_S);
-	case HAPROXY_CFG_VALUE_JUMP:
-		return template_printf(&view->text, "%zu", view->jump);
 	case HAPROXY_CFG_VALUE_LABEL:
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
@@ -88,8 +98,10 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
 		return STR(PROBE_TARGET);
+	case HAPROXY_CFG_VALUE_JUMP:
 	case HAPROXY_CFG_VALUE_LAST_JUMP:
-		return template_printf(&view->text, "%zu", view->jump - 1);
+		return template_printf(&view->text, "%zu",
+			name == HAPROXY_CFG_VALUE_JUMP ? view->jump : view->jump - 1);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
 		return str_from(input->proxy_dir);
 	case HAPROXY_CFG_VALUE_SCHEME:
@@ -100,6 +112,7 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->socket);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
 		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
+	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
 	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
 		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
@@ -153,16 +166,92 @@ static bool next_range_line(struct view *view, size_t index)
 	return index * RANGES_PER_LINE < port_of(view)->range_count;
 }
 
-static bool trusts_proxies(const struct view *view)
-{
-	const struct option_list *proxies = view->input->trusted_proxies;
-	return proxies != NULL && proxies->count != 0;
-}
-
 static bool next_proxy(struct view *view, size_t index)
 {
-	return trusts_proxies(view) &&
-	       trusted_proxies_get(view->input->trusted_proxies, index, &view->proxy);
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_next(&options, &port_of(view)->forwarding, index, &view->proxy);
+}
+
+static bool next_front(struct view *view, size_t index)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_next_front(
+		&options, &port_of(view)->forwarding, index, &view->proxy);
+}
+
+static bool trusts_proxies(const struct view *view)
+{
+	struct view first = *view;
+	return next_proxy(&first, 0);
+}
+
+/* What is behind the loop hears from the frontend before it. */
+static bool reads_proxy(const struct view *view)
+{
+	return port_of(view)->forwarding.reads_proxy && !view->is_loop;
+}
+
+static bool believes_scheme(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_believe_scheme(&options, &port_of(view)->forwarding);
+}
+
+static bool appends(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_append(&options, &port_of(view)->forwarding);
+}
+
+/* Whether each request of a connection may have another client. */
+static bool has_client_of_request(const struct view *view)
+{
+	return trusts_proxies(view) || reads_proxy(view) || believes_scheme(view) || appends(view);
+}
+
+static bool makes_request_ids(const struct render_input *input)
+{
+	for (size_t i = 0; i < input->ports->count; i++) {
+		if (input->ports->items[i].forwarding.makes_request_ids)
+			return true;
+	}
+	return false;
+}
+
+/* Of who is believed about clients. */
+static bool has_client_block(const struct view *view, enum haproxy_cfg_block block)
+{
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_APPENDS:
+		return appends(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
+		return believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
+		return has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+		return !has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
+		return port_of(view)->forwarding.makes_request_ids;
+	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
+		return !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
+		return is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_READS_PROXY:
+	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
+		return reads_proxy(view);
+	case HAPROXY_CFG_BLOCK_REPLACES:
+		return !appends(view);
+	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
+		return !is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
+		return trusts_proxies(view);
+	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
+		return believes_scheme(view) || appends(view);
+	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
+		return is_plain_http(view) || believes_scheme(view);
+	default:
+		must(false);
+	}
 }
 
 /* How many proxies may stand behind each other. */
@@ -213,7 +302,7 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 		return input->metrics_ingresses != 0 && input->access_log == ACCESS_LOG_OFF;
 	case HAPROXY_CFG_BLOCK_REQUEST_ID:
 		return input->access_log != ACCESS_LOG_OFF ||
-		       input->trace_context != TRACE_CONTEXT_OFF;
+		       input->trace_context != TRACE_CONTEXT_OFF || makes_request_ids(input);
 	case HAPROXY_CFG_BLOCK_TRACE:
 		return input->trace_context != TRACE_CONTEXT_OFF;
 	case HAPROXY_CFG_BLOCK_UNCOUNTED:
@@ -229,6 +318,21 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
+	case HAPROXY_CFG_BLOCK_APPENDS:
+	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
+	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
+	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
+	case HAPROXY_CFG_BLOCK_READS_PROXY:
+	case HAPROXY_CFG_BLOCK_REPLACES:
+	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
+	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
+	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
+	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
+		return has_client_block(view, block);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -239,8 +343,6 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return input->system_ca_digest != 0;
 	case HAPROXY_CFG_BLOCK_LOOP:
 		return view->is_loop;
-	case HAPROXY_CFG_BLOCK_NO_TRUSTED_PROXIES:
-		return !trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_OPENS_NONE:
 		return port_of(view)->protocol != LISTENER_HTTPS;
 	case HAPROXY_CFG_BLOCK_OPENS_OTHERS:
@@ -259,8 +361,6 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 		return !is_http(view) && port_of(view)->protocol == LISTENER_TCP;
 	case HAPROXY_CFG_BLOCK_TLS:
 		return is_opened(port_of(view));
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
-		return trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_V6ONLY:
 		return is_v6_wildcard(view->bind);
 	case HAPROXY_CFG_BLOCK_WITH_TLS:
@@ -288,6 +388,8 @@ static bool turn(void *ctx, unsigned block, size_t index)
 		return next_jump(view, index);
 	case HAPROXY_CFG_BLOCK_TRUSTED_PROXY:
 		return next_proxy(view, index);
+	case HAPROXY_CFG_BLOCK_FRONT:
+		return next_front(view, index);
 	default:
 		return index == 0 && has_block(view, block);
 	}

@@ -59,6 +59,7 @@ struct conf_peer {
 struct conf_pool {
 	struct name name;
 	enum pool_algorithm algorithm;
+	bool sends_proxy;
 	struct conf_peer *peers; /* those that are active */
 	size_t peer_count;
 };

@@ -3,9 +3,9 @@
 #include "common/must.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/conf_values.h"
+#include "provider-nginx/fronts.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/quote.h"
-#include "provider-proxy/trusted_proxies.h"
 
 #include <inttypes.h>
 
@@ -60,12 +60,20 @@ static struct str port_number(struct view *view, unsigned name)
 	return template_printf(&view->text, "%u", number);
 }
 
+static struct fronts fronts_of(const struct view *view)
+{
+	return (struct fronts){view->conf, view->port, view->has_hops};
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
+	const struct fronts fronts = fronts_of(view);
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
+	case NGINX_CONF_VALUE_CLIENT_HEADER:
+		return fronts_client_header(&fronts);
 	case NGINX_CONF_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
@@ -93,6 +101,7 @@ static struct str value(void *ctx, unsigned name)
 		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
 		return conf_target(view->conf, view->target);
+	case NGINX_CONF_VALUE_FRONT_NETWORK:
 	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
 		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case NGINX_CONF_VALUE_TRUST_NAME:
@@ -291,22 +300,11 @@ static bool next_trust(struct view *view, size_t index)
 	return view->trust != NULL;
 }
 
-/* nginx believes either a header or the PROXY protocol, and what comes through a hop has only the latter. */
-static bool trusts_proxies(const struct view *view)
-{
-	const struct option_list *proxies = view->conf->options->trusted_proxies;
-	return proxies != NULL && proxies->count != 0 && !view->has_hops;
-}
-
-static bool next_proxy(struct view *view, size_t index)
-{
-	return trusted_proxies_get(view->conf->options->trusted_proxies, index, &view->proxy);
-}
-
 /* What the families of clients are: whom a trusted proxy names may have either. */
 static unsigned client_families(const struct view *view)
 {
-	return trusts_proxies(view) ? CONF_IPV4 | CONF_IPV6 : conf_families(view->port);
+	const struct fronts fronts = fronts_of(view);
+	return fronts_name_others(&fronts) ? CONF_IPV4 | CONF_IPV6 : conf_families(view->port);
 }
 
 /* An IPv6 wildcard serves both families if there is no IPv4 wildcard. */
@@ -328,8 +326,16 @@ static bool begin_control_server(struct view *view)
 	return true;
 }
 
+static bool sends_proxy(const struct view *view)
+{
+	const struct conf_pool *pool =
+		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
+	return pool != NULL && pool->sends_proxy;
+}
+
 static bool has_block(struct view *view, enum nginx_conf_block block)
 {
+	const struct fronts fronts = fronts_of(view);
 	switch (block) {
 	case NGINX_CONF_BLOCK_BY_SOURCE:
 		return view->pool->algorithm == ALGORITHM_SOURCE;
@@ -339,8 +345,6 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return is_dual_stack(view);
 	case NGINX_CONF_BLOCK_EXACT_HOST:
 		return !str_starts_with(view->host, STR("*."));
-	case NGINX_CONF_BLOCK_HOP_TELLS_CLIENT:
-		return !trusts_proxies(view);
 	case NGINX_CONF_BLOCK_HOPS:
 		return view->has_hops;
 	case NGINX_CONF_BLOCK_LEAST_CONN:
@@ -359,6 +363,8 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol != LISTENER_TCP;
 	case NGINX_CONF_BLOCK_RESTRICTED:
 		return view->port->range_count != 0 || view->port->is_closed;
+	case NGINX_CONF_BLOCK_SENDS_PROXY:
+		return sends_proxy(view);
 	case NGINX_CONF_BLOCK_SHARED:
 		return view->is_shared;
 	case NGINX_CONF_BLOCK_STREAM:
@@ -367,8 +373,6 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol == LISTENER_TCP;
 	case NGINX_CONF_BLOCK_TLS:
 		return view->port->protocol == LISTENER_HTTPS;
-	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
-		return trusts_proxies(view);
 	case NGINX_CONF_BLOCK_TRUSTS_FILE:
 		return !trusts_system(view);
 	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
@@ -376,13 +380,14 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_WILDCARD_HOST:
 		return str_starts_with(view->host, STR("*."));
 	default:
-		return conf_option_block(view->conf->options, block);
+		return fronts_block(&fronts, block);
 	}
 }
 
 static bool turn(void *ctx, unsigned block, size_t index)
 {
 	struct view *view = ctx;
+	const struct fronts fronts = fronts_of(view);
 	switch ((enum nginx_conf_block)block) {
 	case NGINX_CONF_BLOCK_BIND:
 		return next_bind(view, index);
@@ -408,7 +413,9 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	case NGINX_CONF_BLOCK_TRUST:
 		return next_trust(view, index);
 	case NGINX_CONF_BLOCK_TRUSTED_PROXY:
-		return next_proxy(view, index);
+		return fronts_next_proxy(&fronts, index, &view->proxy);
+	case NGINX_CONF_BLOCK_FRONT:
+		return fronts_next(&fronts, index, &view->proxy);
 	case NGINX_CONF_BLOCK_WAY:
 	case NGINX_CONF_BLOCK_WAY_CAUSE:
 		return next_of_way(view, block, index);

@@ -22,8 +22,6 @@ struct str conf_option_value(
 		return form_word(options->access_log);
 	case NGINX_CONF_VALUE_ACCESS_LOG_SERVER:
 		return options->access_log_server;
-	case NGINX_CONF_VALUE_CLIENT_HEADER:
-		return options->client_header;
 	case NGINX_CONF_VALUE_CONTROL:
 		return template_printf(text, "%c", options->control);
 	case NGINX_CONF_VALUE_DICTIONARY_MB:

@@ -82,6 +82,7 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool)
 	state_decode(wanted->parts.state, object, &wanted->arena, &value);
 	externals_settle(wanted->parts.externals, &value, &wanted->arena);
 	pool->algorithm = value.algorithm;
+	pool->sends_proxy = value.sends_proxy;
 	pool->peers = arena_calloc(&wanted->arena, value.endpoints.count + 1, sizeof(*pool->peers));
 	for (size_t i = 0; i < value.endpoints.count; i++) {
 		const struct pool_endpoint *endpoint = &value.endpoints.items[i];

@@ -32,6 +32,7 @@ struct local {
 	char *missing;
 	mode_t folder_mode;
 	bool has_new_folder;
+	bool has_kept_proxies; /* networks of load balancers do not count */
 	bool is_linked;
 	bool knows_ports; /* whether the ports wanted now are available is known */
 	bool has_settled; /* the first snapshot was applied, or has failed: what could be applied serves */
@@ -310,8 +311,18 @@ static char *make_folder(const char *what, const char *path, mode_t mode)
 						       path, files_problem(err));
 }
 
+/* The administrator of the provider goes before whoever has written the load balancer. */
+static void tell_kept_proxies(struct local *local, const struct ports *ports)
+{
+	bool are_kept = local->options->trusted_proxies.count != 0 && ports_name_fronts(ports);
+	if (are_kept && !local->has_kept_proxies)
+		log_event(&EV_TRUSTED_PROXIES_KEPT);
+	local->has_kept_proxies = are_kept;
+}
+
 void local_set_ports(struct local *local, const struct ports *ports)
 {
+	tell_kept_proxies(local, ports);
 	local->knows_ports = true;
 	ports_free(local->next_unserved);
 	local->next_unserved = ports_copy(ports);

@@ -13,6 +13,7 @@ struct want {
 	uint64_t created;
 	struct str load_balancer; /* id */
 	const struct listener *listener;
+	const struct forwarding *forwarding; /* of the load balancer; NULL: none */
 };
 
 struct collecting {
@@ -60,29 +61,30 @@ static void reject(
 /* ---- wanted addresses ---- */
 
 static void want_address(struct collecting *c, const struct listener *listener,
-	struct str load_balancer, const struct check_ip *ip)
+	const struct load_balancer *balancer, const struct check_ip *ip)
 {
 	struct want *want = arena_push(c->arena, (void **)&c->wants, &c->want_count, sizeof(*want));
 	*want = (struct want){
 		.address = {*ip, (uint16_t)listener->port},
 		/* Listeners of unknown age count as the youngest. */
 		.created = listener->created != 0 ? listener->created : UINT64_MAX,
-		.load_balancer = load_balancer,
+		.load_balancer = balancer->key.id,
 		.listener = listener,
+		.forwarding = balancer->forwarding,
 	};
 }
 
 static void want_listener(
-	struct collecting *c, const struct listener *listener, struct str load_balancer)
+	struct collecting *c, const struct listener *listener, const struct load_balancer *balancer)
 {
 	struct check_ip ip;
 	if (!check_port(listener->port))
 		return;
 	if (str_is_empty(listener->address)) {
 		for (size_t i = 0; i < c->bind_count; i++)
-			want_address(c, listener, load_balancer, &c->binds[i]);
+			want_address(c, listener, balancer, &c->binds[i]);
 	} else if (check_ip(listener->address, &ip)) {
-		want_address(c, listener, load_balancer, &ip);
+		want_address(c, listener, balancer, &ip);
 	}
 }
 
@@ -154,6 +156,16 @@ static void read_ranges(struct collecting *c, const struct listener *listener, s
 	port->is_closed = list->count != 0 && port->range_count == 0;
 }
 
+/* A port for TCP that reads the PROXY protocol is there for whoever speaks it. */
+static const struct forwarding *fronts_of(const struct want *want)
+{
+	static struct str everybody[] = {STR("0.0.0.0/0"), STR("::/0")};
+	static const struct forwarding all = {.trusted = {everybody, 2}};
+	bool is_for_all = want->listener->protocol == LISTENER_TCP && want->listener->reads_proxy &&
+			  (want->forwarding == NULL || want->forwarding->trusted.count == 0);
+	return is_for_all ? &all : want->forwarding;
+}
+
 static struct port *add_port(struct collecting *c, const struct want *want)
 {
 	struct ports *ports = c->ports;
@@ -173,6 +185,7 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 		.load_balancer_id = want->load_balancer,
 	};
 	read_ranges(c, listener, port);
+	trusted_proxies_read(fronts_of(want), listener->reads_proxy, c->arena, &port->forwarding);
 	return port;
 }
 
@@ -195,6 +208,7 @@ static void join_ports(struct collecting *c)
 			first = want->listener;
 			port = add_port(c, want);
 		} else if (want->listener->protocol != first->protocol ||
+			   want->listener->reads_proxy != first->reads_proxy ||
 			   !str_eq(want->listener->pool, first->pool)) {
 			reject(c, want, UNSERVED_CONFLICT,
 				"the load balancer has something else on that port");
@@ -246,7 +260,7 @@ void ports_collect(struct state *state, const struct routes *routes, const struc
 		if (value->keep)
 			keep_old(&c, &name, old);
 		for (size_t i = 0; i < value->listeners.count; i++)
-			want_listener(&c, &value->listeners.items[i], value->key.id);
+			want_listener(&c, &value->listeners.items[i], value);
 	}
 	settle_conflicts(&c);
 	join_ports(&c);
@@ -289,6 +303,16 @@ struct str ports_default_certificate(const struct ports *ports)
 			return ports->items[i].default_certificate;
 	}
 	return STR_NONE;
+}
+
+bool ports_name_fronts(const struct ports *ports)
+{
+	for (size_t i = 0; i < ports->count; i++) {
+		if (ports->items[i].protocol != LISTENER_TCP &&
+			ports->items[i].forwarding.trusted_count != 0)
+			return true;
+	}
+	return false;
 }
 
 struct socket_list ports_sockets(const struct ports *ports)
@@ -383,6 +407,8 @@ struct ports *ports_copy(const struct ports *ports)
 		item->load_balancer_id = copy_text(item->load_balancer_id);
 		item->binds = copy_items(item->binds, item->bind_count, sizeof(*item->binds));
 		item->ranges = copy_items(item->ranges, item->range_count, sizeof(*item->ranges));
+		item->forwarding.trusted = copy_items(item->forwarding.trusted,
+			item->forwarding.trusted_count, sizeof(*item->forwarding.trusted));
 	}
 	for (size_t i = 0; i < copy->unserved_count; i++) {
 		struct unserved_port *port = &copy->unserved[i];
@@ -403,6 +429,7 @@ void ports_free(struct ports *ports)
 		free_text(ports->items[i].load_balancer_id);
 		free(ports->items[i].binds);
 		free(ports->items[i].ranges);
+		free(ports->items[i].forwarding.trusted);
 	}
 	for (size_t i = 0; i < ports->unserved_count; i++) {
 		free_text(ports->unserved[i].load_balancer);

@@ -14,6 +14,7 @@
 #include "provider-proxy/publish.h"
 #include "provider-proxy/routes.h"
 #include "provider-proxy/sockets.h"
+#include "provider-proxy/trusted_proxies.h"
 
 enum { PORTS_MAX = 1024, PORTS_RANGES_MAX = 256 };
 
@@ -32,6 +33,7 @@ struct port {
 	bool is_closed;     /* ranges were given but none is usable: nobody may connect */
 	struct str service; /* namespace/name of who wants it; empty: the load balancer itself */
 	struct str load_balancer_id;
+	struct port_forwarding forwarding;
 };
 
 enum unserved_cause {
@@ -87,6 +89,8 @@ struct port_label port_label_of(const struct port *port);
 
 /* Id of the certificate for who asks for no name that has one; empty: there is none. */
 struct str ports_default_certificate(const struct ports *ports);
+/* Whether some load balancer says which proxies stand in front. */
+bool ports_name_fronts(const struct ports *ports);
 /* Where a proxy with these ports listens; the caller frees the items. */
 struct socket_list ports_sockets(const struct ports *ports);
 /* Likewise, from a configuration in which each address follows `mark`. */

@@ -30,6 +30,7 @@ struct target {
 	uint16_t port;
 	enum listener_protocol protocol;
 	bool is_open;               /* speaks HTTP */
+	bool reads_proxy;           /* and the PROXY protocol first */
 	bool is_well;               /* the last probe succeeded */
 	bool is_heard;              /* a probe has succeeded, whoever else responds */
 	bool was_silent;            /* it was not refused, but nothing came */
@@ -214,6 +215,7 @@ static void ask(struct target *target)
 		/* Without HTTP nothing is expected after the connection. */
 		.timeout_s = target->is_open ? probe->timeout_s : 1,
 		.only_once = true,
+		.sends_proxy = target->reads_proxy,
 		.on_done = on_answer,
 		.ctx = target,
 	};
@@ -327,13 +329,14 @@ static struct target make_target(
 		.port = port->port,
 		.protocol = port->protocol,
 		.is_open = is_http && port->range_count == 0 && !port->is_closed,
+		.reads_proxy = port->forwarding.reads_proxy,
 	};
 }
 
 static bool is_same(const struct target *a, const struct target *b)
 {
 	return a->port == b->port && a->protocol == b->protocol && a->is_open == b->is_open &&
-	       strcmp(a->ip.text, b->ip.text) == 0;
+	       a->reads_proxy == b->reads_proxy && strcmp(a->ip.text, b->ip.text) == 0;
 }
 
 static size_t count_binds(const struct ports *ports)

@@ -39,3 +39,78 @@ bool trusted_proxies_get(
 {
 	return index < proxies->count && check_cidr(str_from(proxies->items[index]), ret_network);
 }
+
+/* ---- of load balancers ---- */
+
+void trusted_proxies_read(const struct forwarding *forwarding, bool reads_proxy,
+	struct arena *arena, struct port_forwarding *ret_forwarding)
+{
+	static const struct forwarding none = {0};
+	const struct forwarding *f = forwarding != NULL ? forwarding : &none;
+	struct port_forwarding read = {.reads_proxy = reads_proxy,
+		.believes_scheme = f->believes_scheme,
+		.appends = f->appends,
+		.makes_request_ids = f->request_id};
+	char header[CLIENT_HEADER_LEN_MAX + 1] = "X-Forwarded-For";
+	if (f->client_header.len != 0 && f->client_header.len < sizeof(header)) {
+		memcpy(header, f->client_header.p, f->client_header.len);
+		header[f->client_header.len] = '\0';
+	}
+	read.trusted = arena_calloc(arena, f->trusted.count + 1, sizeof(*read.trusted));
+	/* A header that cannot be had is nobody's; so is a network. */
+	bool is_usable = is_header(header) && f->client_header.len < sizeof(header);
+	for (size_t i = 0; i < f->trusted.count && i < TRUSTED_NETWORKS_MAX && is_usable; i++) {
+		if (check_cidr(f->trusted.items[i], &read.trusted[read.trusted_count]))
+			read.trusted_count++;
+	}
+	if (is_usable)
+		memcpy(read.client_header, header, sizeof(header));
+	*ret_forwarding = read;
+}
+
+static bool are_given(const struct trusted_options *options)
+{
+	return options->networks != NULL && options->networks->count != 0;
+}
+
+bool trusted_proxies_next_front(const struct trusted_options *options,
+	const struct port_forwarding *forwarding, size_t index, struct check_cidr *ret_network)
+{
+	if (are_given(options))
+		return trusted_proxies_get(options->networks, index, ret_network);
+	if (index >= forwarding->trusted_count)
+		return false;
+	*ret_network = forwarding->trusted[index];
+	return true;
+}
+
+bool trusted_proxies_next(const struct trusted_options *options,
+	const struct port_forwarding *forwarding, size_t index, struct check_cidr *ret_network)
+{
+	return (are_given(options) || !forwarding->reads_proxy) &&
+	       trusted_proxies_next_front(options, forwarding, index, ret_network);
+}
+
+struct str trusted_proxies_header(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return are_given(options) ? options->header : str_from(forwarding->client_header);
+}
+
+static bool has_fronts(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return are_given(options) || forwarding->trusted_count != 0;
+}
+
+bool trusted_proxies_believe_scheme(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return forwarding->believes_scheme && has_fronts(options, forwarding);
+}
+
+bool trusted_proxies_append(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return forwarding->appends && has_fronts(options, forwarding);
+}

@@ -2,6 +2,7 @@
 #include "translator/backends.h"
 
 #include "translator/diag.h"
+#include "translator/dialects/foreign_hosts.h"
 #include "translator/hosts.h"
 #include "translator/route_settings.h"
 
@@ -123,15 +124,6 @@ static struct str list_ports(const struct service_record *service, struct arena 
 
 /* ---- ExternalName ---- */
 
-/* A name of this machine would give access to services that listen only locally. */
-static bool is_local(struct str name)
-{
-	return str_eq_c(name, "localhost") || str_ends_with(name, STR(".localhost")) ||
-	       str_eq_c(name, "localhost.localdomain") || str_eq_c(name, "localhost4") ||
-	       str_eq_c(name, "localhost6") || str_eq_c(name, "ip6-localhost") ||
-	       str_eq_c(name, "ip6-loopback");
-}
-
 static const char *check_external(const struct backend_request *request, struct str name)
 {
 	enum host_match match = HOST_ANY;
@@ -142,7 +134,8 @@ static const char *check_external(const struct backend_request *request, struct 
 		return problem;
 	if (match != HOST_EXACT)
 		return "it is no host name";
-	return is_local(name) ? "it means the load balancer itself" : NULL;
+	/* It would give access to what listens only locally. */
+	return foreign_host_is_local(name) ? "it means the load balancer itself" : NULL;
 }
 
 static void build_external(const struct backend_request *request, const struct service_port *port,
@@ -299,6 +292,11 @@ void backend_build(const struct backend_request *request, struct arena *arena,
 		.key = {.kind = LB_POOL},
 		.service = {.namespace = request->namespace, .name = request->service},
 	};
+	if (request->is_foreign) {
+		ret_pool->external_name = request->service;
+		ret_pool->port = ret_pool->target_port = read_wish(request->port).number;
+		return;
+	}
 	if (request->record != NULL) {
 		build_found(request, arena, ret_pool, ret_problem);
 		if (is_tcp(request->port))

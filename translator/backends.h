@@ -16,6 +16,7 @@ struct backend_request {
 	const struct endpoints_record *const *slices;
 	size_t slice_count;
 	bool allow_external_name;
+	bool is_foreign;             /* `service` is a host outside the cluster, and may be asked */
 	bool wants_service;          /* its cluster address in place of its endpoints */
 	const struct egress *egress; /* NULL: the built-in policy */
 };

@@ -304,13 +304,23 @@ static void replan_users(const struct changes *changes, struct node *node)
 	}
 }
 
+/* What the options say of proxies in front stands in load balancers; there are few where there is one for all Ingresses. */
+static void rebuild_balancers(const struct changes *changes)
+{
+	struct node *node;
+	RB_FOREACH (node, node_tree, &changes->graph->balancers)
+		pending_build(changes->pending, node);
+}
+
 void change_config_map(const struct changes *changes, struct config_map_node *map)
 {
 	struct node *node = &map->record.node;
 	struct config_map_node *options = global_options_node(changes->options);
 	bool has_options = global_options_concern(changes->options, node_key(node));
-	if (has_options)
+	if (has_options) {
 		global_options_update(changes->options);
+		rebuild_balancers(changes);
+	}
 	if (map->record.payload == NULL)
 		diagnostics_drop(changes->diagnostics, node);
 	else if (global_options_is_tcp(changes->options, node_key(node)))
@@ -355,5 +365,6 @@ void change_all(const struct changes *changes)
 	if (options != NULL && options->record.payload != NULL)
 		pending_diagnose(changes->pending, &options->record.node, DIAGNOSTICS_CONTENT);
 	plans_forget_all(changes->plans);
+	rebuild_balancers(changes);
 	update_classes(changes, NULL);
 }

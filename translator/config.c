@@ -2,6 +2,7 @@
 #include "translator/config.h"
 
 #include "common/xalloc.h"
+#include "translator/dialects/foreign_hosts.h"
 
 enum {
 	DAY_S = 24 * 60 * 60,
@@ -52,6 +53,7 @@ char *translator_config_check(
 {
 	*ret_engine = (struct engine_config){
 		.allow_external_name = config->allow_external_name,
+		.egress_hosts = &config->egress_hosts,
 		.shared_hosts = config->shared_hosts,
 		.certificate_warn_s = config->certificate_warning_days * DAY_S,
 		.http_port = (uint64_t)config->http_port,
@@ -69,6 +71,8 @@ char *translator_config_check(
 			&ret_engine->publish_namespace, &ret_engine->publish_name);
 	if (problem == NULL && config->http_port == config->https_port)
 		problem = xstrdup("--http-port and --https-port must differ");
+	if (problem == NULL)
+		problem = foreign_hosts_problem(&config->egress_hosts);
 	if (problem == NULL)
 		ret_engine->egress = egress_new(&config->egress, &problem);
 	return problem;

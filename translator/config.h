@@ -14,6 +14,7 @@ struct translator_config {
 	char *default_backend;
 	bool make_certificate;
 	bool allow_external_name;
+	struct option_list egress_hosts;
 	bool shared_hosts;
 	struct egress_options egress;
 	int64_t certificate_warning_days;

@@ -115,7 +115,7 @@ struct engine *engine_new(
 	engine->classes = classes_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, engine->pending, &engine->scratch);
 	engine->options = global_options_new(
-		&engine->graph, engine->source, engine->provider, config->takes_nginx);
+		&engine->graph, engine->source, engine->provider, &engine->config);
 	engine->plans = plans_new(&engine->graph, engine->source, engine->provider, &engine->config,
 		engine->classes, engine->options);
 	engine->diagnostics = diagnostics_new(engine->source, engine->pending, &engine->scratch);

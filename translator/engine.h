@@ -20,6 +20,8 @@ struct engine;
 
 struct engine_config {
 	bool allow_external_name;
+	const struct option_list
+		*egress_hosts;        /* see foreign_hosts.h; must stay valid; NULL: none */
 	bool shared_hosts;            /* hosts have no owner */
 	struct egress *egress;        /* must stay valid; NULL: the built-in policy */
 	struct str default_namespace; /* of the default certificate; must stay valid */

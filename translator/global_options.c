@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "translator/dialects/ingress_nginx_configmap.h"
+#include "translator/dialects/ingress_nginx_forwarding.h"
 #include "translator/policy_words.h"
 #include "translator/record.h"
 #include "translator/tcp_services.h"
@@ -13,20 +14,20 @@ struct global_options {
 	struct graph *graph;
 	const struct source_peer *source;
 	const struct provider_peer *provider;
-	bool takes_nginx;
+	const struct engine_config *config;
 	struct arena arena; /* of what is in force */
 	struct nginx_options options;
 	bool is_there;
 };
 
 struct global_options *global_options_new(struct graph *graph, const struct source_peer *source,
-	const struct provider_peer *provider, bool takes_nginx)
+	const struct provider_peer *provider, const struct engine_config *config)
 {
 	struct global_options *options = xcalloc(1, sizeof(*options));
 	options->graph = graph;
 	options->source = source;
 	options->provider = provider;
-	options->takes_nginx = takes_nginx;
+	options->config = config;
 	arena_init(&options->arena);
 	return options;
 }
@@ -41,8 +42,8 @@ void global_options_free(struct global_options *options)
 
 static struct str key_of(const struct global_options *options)
 {
-	return options->takes_nginx ? source_peer_settings(options->source)->nginx_options
-				    : STR("");
+	return options->config->takes_nginx ? source_peer_settings(options->source)->nginx_options
+					    : STR("");
 }
 
 const struct nginx_options *global_options_get(const struct global_options *options)
@@ -55,6 +56,25 @@ bool global_options_concern(const struct global_options *options, struct str key
 	return str_eq(key, key_of(options)) ||
 	       str_eq(key, nginx_option_text(&options->options, NGINX_OWN_add_headers, NULL)) ||
 	       str_eq(key, nginx_option_text(&options->options, NGINX_OWN_proxy_set_headers, NULL));
+}
+
+bool global_options_forwarding(const struct global_options *options,
+	struct forwarding *ret_forwarding, bool *ret_reads_proxy)
+{
+	uint64_t cannot = provider_peer_limits(options->provider).policies;
+	const struct nginx_options *nginx = global_options_get(options);
+	if (!options->config->takes_nginx)
+		return false;
+	struct forwarding forwarding = nginx_forwarding_of(nginx);
+	bool reads_proxy =
+		(cannot & POLICY_PROXY_PROTOCOL) == 0 && nginx_forwarding_reads_proxy(nginx);
+	/* What the PROXY protocol says is believed of the same proxies. */
+	if ((cannot & POLICY_FORWARDED_HEADERS) != 0)
+		forwarding = (struct forwarding){.request_id = forwarding.request_id};
+	forwarding.request_id = forwarding.request_id && (cannot & POLICY_REQUEST_ID) == 0;
+	*ret_forwarding = forwarding;
+	*ret_reads_proxy = reads_proxy;
+	return reads_proxy || forwarding.request_id || forwarding.trusted.count != 0;
 }
 
 struct config_map_node *global_options_node(const struct global_options *options)
@@ -99,6 +119,7 @@ static void read_options(const struct global_options *options, struct arena *are
 		.key = key_of(options),
 		.find = find,
 		.ctx = &search,
+		.egress_hosts = options->config->egress_hosts,
 		.diags = diags,
 	};
 	nginx_configmap_read(&source, arena, ret_options);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "translator/dialects/ingress_nginx_options.h"
+#include "translator/engine.h"
 #include "translator/graph.h"
 #include "translator/provider_peer.h"
 #include "translator/source_peer.h"
@@ -14,11 +15,15 @@ struct global_options;
 
 /* All must stay valid. */
 struct global_options *global_options_new(struct graph *graph, const struct source_peer *source,
-	const struct provider_peer *provider, bool takes_nginx);
+	const struct provider_peer *provider, const struct engine_config *config);
 void global_options_free(struct global_options *options);
 
 /* NULL: no ConfigMap is named. Valid until the next update. */
 const struct nginx_options *global_options_get(const struct global_options *options);
+/* What load balancers of all Ingresses have of them, with views of them; *ret_reads_proxy: their listeners read the PROXY protocol. What the provider cannot do is left out. False:
+ * nothing. */
+bool global_options_forwarding(const struct global_options *options,
+	struct forwarding *ret_forwarding, bool *ret_reads_proxy);
 /* Whether the options have to be read again after a change of that ConfigMap. */
 bool global_options_concern(const struct global_options *options, struct str key);
 /* Whether it is the ConfigMap with ports for TCP (tcp_services.h), whose owner is told of them here, too. */

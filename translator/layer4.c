@@ -83,9 +83,28 @@ static int compare_pools(const void *left, const void *right)
 	return str_cmp(((const struct plan_pool *)left)->id, ((const struct plan_pool *)right)->id);
 }
 
+/* What of the PROXY protocol a port of the ConfigMap has, see tcp_services.h. */
+static bool reads_proxy(const struct maker *m, const struct service_port *port)
+{
+	return m->plan->self.is_config_map &&
+	       (str_eq_c(port->app_protocol, TCP_SERVICES_READS) ||
+		       str_eq_c(port->app_protocol, TCP_SERVICES_PASSES));
+}
+
+static bool sends_proxy(const struct maker *m, const struct service_port *port)
+{
+	return m->plan->self.is_config_map &&
+	       (str_eq_c(port->app_protocol, TCP_SERVICES_SENDS) ||
+		       str_eq_c(port->app_protocol, TCP_SERVICES_PASSES));
+}
+
 static const char *check_port(const struct maker *m, const struct service_port *port)
 {
 	const struct plan_context *context = m->context;
+	if ((reads_proxy(m, port) || sends_proxy(m, port)) &&
+		(context->cannot.policies & POLICY_PROXY_PROTOCOL) != 0)
+		return "this kind of load balancer does not speak the PROXY protocol: leave PROXY "
+		       "out, and let what stands in front, and the backend, do without it";
 	if (port->protocol != PROTOCOL_TCP)
 		return arena_printf(m->arena, "%s cannot be served, only TCP",
 			port->protocol == PROTOCOL_UDP ? "UDP" : "SCTP")
@@ -108,6 +127,8 @@ static void lead_elsewhere(
 			     ? arena_printf(m->arena, "tcp:%llu",
 				       (unsigned long long)port->target_number)
 			     : arena_printf(m->arena, "tcp:%.*s", STR_FMT(port->target_name));
+	if (sends_proxy(m, port))
+		pool->port = arena_printf(m->arena, "%.*s" PLAN_SENDS_PROXY, STR_FMT(pool->port));
 }
 
 static void add_port(const struct maker *m, const struct service_port *port)
@@ -122,7 +143,7 @@ static void add_port(const struct maker *m, const struct service_port *port)
 	pool.id = key_join(m->arena, service, ':', pool.port);
 	plan->pools.items[plan->pools.count++] = pool;
 	plan->ports.items[plan->ports.count++] =
-		(struct plan_port){port->port, LISTENER_TCP, pool.id};
+		(struct plan_port){port->port, LISTENER_TCP, pool.id, reads_proxy(m, port)};
 }
 
 static const char *field_of(const struct maker *m, const struct service_port *port, size_t index)

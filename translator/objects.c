@@ -144,6 +144,7 @@ static const void *build_shared(
 	const struct objects *objects, struct balancer_node *node, struct diag_list *diags)
 {
 	struct load_balancer *lb = arena_alloc(objects->scratch, sizeof(*lb));
+	struct forwarding *forwarding = arena_alloc(objects->scratch, sizeof(*forwarding));
 	struct tls_context tls = secrets_context(objects->secrets);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
@@ -155,6 +156,8 @@ static const void *build_shared(
 	if (!str_is_empty(objects->config->backend_name))
 		request.default_pool = plan_backend_id(objects->config->backend_namespace,
 			objects->config->backend_name, objects->scratch);
+	if (global_options_forwarding(objects->options, forwarding, &request.reads_proxy))
+		request.forwarding = forwarding;
 	set_listeners(objects, node, &request);
 	gather_ports(objects, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
@@ -263,6 +266,13 @@ static const struct plan_pool *settings_of(
 	return settings;
 }
 
+static bool is_foreign(struct str port)
+{
+	const char *settings = str_find(port, '+');
+	return settings != NULL &&
+	       str_starts_with(str_skip(port, (size_t)(settings - port.p)), STR(ROUTE_FOREIGN));
+}
+
 static const void *build_pool(
 	const struct objects *objects, struct pool_node *node, struct diag_list *diags)
 {
@@ -280,14 +290,16 @@ static const void *build_pool(
 		.allow_external_name = objects->config->allow_external_name,
 		.wants_service = wish != NULL && wish->service_upstream == SWITCH_ON,
 		.egress = objects->config->egress,
+		.is_foreign = is_foreign(node_key(&node->node)),
 	};
-	if (service->record.payload != NULL) {
+	if (service->record.payload != NULL && !request.is_foreign) {
 		record_read(&service->record, objects->scratch, &record);
 		request.record = &record;
 		request.slices = read_slices(objects, service, &request.slice_count);
 	}
 	backend_build(&request, objects->scratch, pool, &problem);
 	pool->key.id = id;
+	pool->sends_proxy = str_ends_with(node_key(&node->node), STR(PLAN_SENDS_PROXY));
 	if (settings != NULL)
 		policies_fill_pool(settings, provider_peer_limits(objects->provider).policies,
 			objects->scratch, pool);

@@ -51,6 +51,7 @@ struct plan_context {
 	struct str nginx_prefix; /* of annotations of ingress-nginx; empty: the usual one */
 	const struct nginx_options *nginx_options; /* the global ones; NULL: there are none */
 	struct nginx_maps nginx_maps;              /* ConfigMaps that its annotations name */
+	const struct option_list *egress_hosts;    /* see foreign_hosts.h; NULL: none */
 	bool is_released; /* a Service whose load balancer has been removed */
 };
 
@@ -86,10 +87,14 @@ struct plan_pool {
 };
 
 /* A port that this owner wants for TCP connections, or on a load balancer that it shares. */
+/* Behind the port of a pool whose endpoints are told who the client is by the PROXY protocol: settings of its own, as others have. */
+#define PLAN_SENDS_PROXY "+proxy"
+
 struct plan_port {
 	uint64_t port;
 	enum listener_protocol protocol;
 	struct str pool; /* id, for TCP */
+	bool reads_proxy;
 };
 
 /* Limit of TLS entries without hosts, with different Secrets, where a class shares a load balancer: each is compared with all

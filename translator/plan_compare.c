@@ -34,7 +34,8 @@ static bool same_ports(const struct plan *a, const struct plan *b)
 	for (size_t i = 0; i < a->ports.count; i++) {
 		const struct plan_port *x = &a->ports.items[i];
 		const struct plan_port *y = &b->ports.items[i];
-		if (x->port != y->port || x->protocol != y->protocol || !str_eq(x->pool, y->pool))
+		if (x->port != y->port || x->protocol != y->protocol ||
+			x->reads_proxy != y->reads_proxy || !str_eq(x->pool, y->pool))
 			return false;
 	}
 	return true;

@@ -167,7 +167,8 @@ static void make_claim_route(const struct plan_maker *m)
 void plan_read_route(const struct plan_maker *m)
 {
 	struct plan *plan = m->plan;
-	struct dialect dialect = {m->ingress, plan->self, m->arena, m->diags, &plan->route};
+	struct dialect dialect = {
+		m->ingress, plan->self, m->arena, m->diags, &plan->route, m->context->egress_hosts};
 	if (m->ingress->annotations.count == 0 && m->nginx == NULL)
 		return;
 	if (!sluice_read_route(&dialect) && m->nginx == NULL)

@@ -137,6 +137,7 @@ static void add_pools_of_policy(const struct plan_maker *m)
 {
 	static const struct backend_wish anybody = {
 		.protocol = BACKEND_HTTPS, .verify = SWITCH_OFF};
+	static const struct backend_wish proven = {.protocol = BACKEND_HTTPS, .verify = SWITCH_ON};
 	const struct route_settings *route = &m->plan->route;
 	for (size_t i = 0; i < route->pools.count; i++) {
 		const struct route_pool *pool = &route->pools.items[i];
@@ -146,7 +147,9 @@ static void add_pools_of_policy(const struct plan_maker *m)
 			.namespace = pool->namespace,
 			.service = pool->service,
 			.port = pool->port,
-			.backend = pool->is_https ? &anybody : NULL};
+			.backend = !pool->is_https    ? NULL
+				   : pool->is_foreign ? &proven
+						      : &anybody};
 	}
 }
 

@@ -96,6 +96,7 @@ static void make(struct plans *plans, struct ingress_node *ingress, struct arena
 					       ? find_map
 					       : NULL,
 			.ctx = plans},
+		.egress_hosts = plans->config->egress_hosts,
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {

@@ -53,6 +53,8 @@ struct route_asked {
 /* Ports as in struct plan_pool: of a Service of which only the name is said, and behind those of one that is spoken to over TLS, whoever it is. */
 #define ROUTE_FIRST_PORT "first:"
 #define ROUTE_HTTPS      "+https"
+/* Behind the port of a host outside the cluster, which stands where the name of a Service does; of these none has a dot. */
+#define ROUTE_FOREIGN "+foreign"
 
 /* A Service that a policy names. */
 struct route_pool {
@@ -61,6 +63,7 @@ struct route_pool {
 	struct str service;
 	struct str port; /* as in struct plan_pool */
 	bool is_https;   /* by ROUTE_HTTPS; otherwise as its port says */
+	bool is_foreign; /* a host outside the cluster, which has to prove that it is it */
 };
 
 /* By what endpoints are chosen. */

@@ -38,8 +38,10 @@ static struct listener tcp_listener(const struct shared_port *port, struct arena
 			STR_FMT(holder->self.name),
 			holder->self.is_config_map ? TCP_SERVICES_SUFFIX : "")};
 	for (size_t i = 0; i < holder->ports.count; i++) {
-		if (holder->ports.items[i].port == port->port)
-			listener.pool = holder->ports.items[i].pool;
+		if (holder->ports.items[i].port != port->port)
+			continue;
+		listener.pool = holder->ports.items[i].pool;
+		listener.reads_proxy = holder->ports.items[i].reads_proxy;
 	}
 	return listener;
 }
@@ -59,7 +61,8 @@ static void add_class_listeners(const struct shared_request *request, struct loa
 		struct listener listener = {.address = wanted->address,
 			.port = wanted->port,
 			.protocol = wanted->protocol,
-			.created = request->created};
+			.created = request->created,
+			.reads_proxy = request->reads_proxy};
 		if (wanted->protocol == LISTENER_HTTPS && !has_tls(request))
 			continue;
 		if (wanted->protocol == LISTENER_HTTPS)
@@ -71,7 +74,8 @@ static void add_class_listeners(const struct shared_request *request, struct loa
 static struct listener port_listener(
 	const struct shared_request *request, const struct shared_port *port, struct arena *arena)
 {
-	struct listener listener = {.port = port->port, .protocol = LISTENER_HTTP};
+	struct listener listener = {
+		.port = port->port, .protocol = LISTENER_HTTP, .reads_proxy = request->reads_proxy};
 	if (port->protocol == LISTENER_TCP)
 		listener = tcp_listener(port, arena);
 	else if (port->protocol == LISTENER_HTTPS)
@@ -114,7 +118,8 @@ void shared_build(const struct shared_request *request, struct arena *arena,
 	*lb = (struct load_balancer){.key = {.kind = LB_LOAD_BALANCER},
 		.name = request->class_name,
 		.class_name = request->class_name,
-		.default_pool = request->default_pool};
+		.default_pool = request->default_pool,
+		.forwarding = request->forwarding};
 	lb->listeners.items = arena_calloc(arena, most + 1, sizeof(struct listener));
 	add_class_listeners(request, lb);
 	add_ports(request, arena, lb, diags);

@@ -31,6 +31,8 @@ struct shared_request {
 	struct str default_certificate; /* id; empty: none */
 	bool https_is_possible;         /* with this provider */
 	struct str default_pool;
+	struct forwarding *forwarding; /* NULL: none; of the caller's */
+	bool reads_proxy;              /* listeners of HTTP and HTTPS do */
 };
 
 /* key.id is the caller's. */

@@ -39,6 +39,22 @@ static bool is_label(struct str text, bool needs_letter)
 	return text.len != 0 && text.len <= 63 && (has_letter || !needs_letter);
 }
 
+/* NULL: no problem. */
+static const char *read_proxy(struct str rest, struct str *ret_word)
+{
+	struct str reads = take(&rest, ':');
+	struct str sends = take(&rest, ':');
+	bool has_reads = str_eq_c(reads, "PROXY");
+	bool has_sends = str_eq_c(sends, "PROXY");
+	if (rest.len != 0 || (reads.len != 0 && !has_reads) || (sends.len != 0 && !has_sends))
+		return "behind the port PROXY, ::PROXY or PROXY:PROXY is expected, or nothing";
+	*ret_word = has_reads && has_sends ? STR(TCP_SERVICES_PASSES)
+		    : has_reads            ? STR(TCP_SERVICES_READS)
+		    : has_sends            ? STR(TCP_SERVICES_SENDS)
+					   : STR("");
+	return NULL;
+}
+
 static const char *read_entry(
 	const struct reader *r, const struct config_entry *entry, struct service_port *ret_port)
 {
@@ -53,13 +69,14 @@ static const char *read_entry(
 		return "its name has to be a port";
 	if (!is_label(namespace, false) || !is_label(name, false) || target.len == 0)
 		return "NAMESPACE/SERVICE:PORT is expected";
-	if (rest.len != 0)
-		return "the PROXY protocol is not spoken on ports for TCP: leave PROXY out, and "
-		       "let "
-		       "what stands in front, and the backend, do without it";
+	struct str proxy = STR("");
+	const char *problem = read_proxy(rest, &proxy);
+	if (problem != NULL)
+		return problem;
 	*ret_port = (struct service_port){
 		.name = arena_printf(r->arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name)),
-		.port = (uint64_t)port};
+		.port = (uint64_t)port,
+		.app_protocol = proxy};
 	if (str_to_int(target, 1, 65535, &number))
 		ret_port->target_number = (uint64_t)number;
 	else if (is_label(target, true))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Ports for TCP as ingress-nginx had them (--tcp-services-configmap): in a ConfigMap of the administrator, "PORT" has the value
- * "NAMESPACE/SERVICE:PORT". It becomes one owner of all of these ports, as a Service of type LoadBalancer is of its own. Pure.
+ * "NAMESPACE/SERVICE:PORT", with ":PROXY" behind it where connections begin with a header of the PROXY protocol, and a further ":PROXY" (or "::PROXY" alone) where those to
+ * endpoints do. It becomes one owner of all of these ports, as a Service of type LoadBalancer is of its own. Pure.
  */
 #pragma once
 
@@ -11,6 +12,11 @@
 #define TCP_SERVICES_SUFFIX ".tcp"
 
 enum { TCP_SERVICES_MAX = 64 };
+
+/* app_protocol of a port: what of the PROXY protocol it has. */
+#define TCP_SERVICES_READS  "proxy-read"
+#define TCP_SERVICES_SENDS  "proxy-send"
+#define TCP_SERVICES_PASSES "proxy-read-send"
 
 /* The record of that owner; each of its ports has "NAMESPACE/SERVICE" as its name, and as its target the port of that Service. Texts are views of the map, or in the
  * arena. What cannot be read is left out, and told in `diags`, which may be NULL. */

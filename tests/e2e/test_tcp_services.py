@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from typing import Any
 
 import pytest
 
+from lib.backend import Pod
 from lib.line import DAEMONS
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -49,10 +51,10 @@ def test_ports_are_opened_and_closed(line, pods):
     deploy(line, pods, "one", "two")
     first = line.proxy.other_port(line.proxy.http, line.proxy.https)
     second = line.proxy.other_port(line.proxy.http, line.proxy.https, first)
-    line.cluster.apply(config_map({str(first): "default/one:80", "x": "default/one:80", str(second): "default/two:80:PROXY"}))
+    line.cluster.apply(config_map({str(first): "default/one:80", "x": "default/one:80", str(second): "default/two:80:proxy"}))
     leads(line, first, "one")
     line.cluster.wait_event("tcp", "PortNotServed", "data[\"x\"]", PATIENCE)
-    line.cluster.wait_event("tcp", "PortNotServed", "PROXY", PATIENCE)
+    line.cluster.wait_event("tcp", "PortNotServed", "PROXY:PROXY is expected", PATIENCE)
     assert reached(line, second) == ""
     line.cluster.apply(config_map({str(first): "default/two:80", str(second): "default/one:80"}))
     leads(line, first, "two")
@@ -76,3 +78,49 @@ def test_whoever_is_killed_meanwhile(pods, victim):
         line.cluster.apply(config_map({str(port): "default/two:80"}))
         line.daemon(victim).start()
         leads(line, port, "two")
+
+
+# ---- the PROXY protocol ----
+
+def ask(line: ProxyLine, port: int, first: bytes) -> bytes:
+    """What comes back on a connection that begins so; empty: nothing."""
+    with contextlib.suppress(OSError), socket.create_connection((line.proxy.address, port), timeout=10) as link:
+        link.sendall(first + REQUEST)
+        return b"".join(iter(lambda: link.recv(65536), b""))
+    return b""
+
+
+class Listener(Pod):
+    """Answers with the first line that it gets."""
+
+    def serve(self, connection: socket.socket, peer: str) -> None:
+        with connection.makefile("rb") as reader:
+            connection.sendall(reader.readline(200))
+
+
+def test_the_proxy_protocol_is_read_and_sent(line, pods):
+    """As ingress-nginx had it: the first PROXY is for clients, the second for endpoints."""
+    said = b"PROXY TCP4 203.0.113.7 192.0.2.1 4000 9000\r\n"
+    taken = [line.proxy.http, line.proxy.https]
+    for _ in range(4):
+        taken.append(line.proxy.other_port(*taken))
+    plain, read, sent, both = taken[2:]
+    with Listener("first-line") as pod:
+        line.cluster.apply(line.cluster.service("lines"), line.cluster.slice("lines", [pod.ip]),
+                           config_map({str(plain): "default/lines:80", str(read): "default/lines:80:PROXY", str(sent): "default/lines:80::PROXY",
+                                       str(both): "default/lines:80:PROXY:PROXY"}))
+
+        def gives(port: int, first: bytes, want: bytes) -> None:
+            wait_for(lambda: ask(line, port, first).startswith(want), f"port {port} to give {want!r}", PATIENCE)
+        gives(plain, b"", b"GET / ")
+        gives(plain, said, said)
+        gives(read, said, b"GET / ")
+        gives(sent, b"", b"PROXY TCP4 127.0.0.1 ")
+        gives(both, said, b"PROXY TCP4 203.0.113.7 ")
+        for victim in DAEMONS:
+            line.daemon(victim).kill()
+            assert ask(line, both, said).startswith(b"PROXY TCP4 203.0.113.7 ")
+            line.daemon(victim).start()
+        line.cluster.apply(config_map({str(read): "default/lines:80:PROXY:PROXY", str(both): "default/lines:80"}))
+        gives(read, said, b"PROXY TCP4 203.0.113.7 ")
+        gives(both, b"", b"GET / ")

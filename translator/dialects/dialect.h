@@ -6,6 +6,7 @@
 #pragma once
 
 #include "translator/annotations.h"
+#include "translator/dialects/service_url.h"
 #include "translator/route_settings.h"
 
 struct dialect {
@@ -14,6 +15,7 @@ struct dialect {
 	struct arena *arena;
 	struct diag_list *diags;
 	struct route_settings *route;
+	const struct option_list *egress_hosts; /* see foreign_hosts.h; NULL: none */
 };
 
 /* The field named in diagnostics, such as "metadata.annotations[sluice.io/cors.origins]". */
@@ -23,6 +25,11 @@ void dialect_ask(const struct dialect *d, enum policy_bit word, struct str key);
 /* The pool of a Service, for the policy; returns its id. `port`: 0 for the first of its ports. */
 struct str dialect_add_pool(const struct dialect *d, struct str namespace, struct str service,
 	uint64_t port, bool is_https);
+/* The pool of what the URL names: a Service, or a host outside the cluster that may be asked. NULL, or what is wrong in words. */
+const char *dialect_add_server(
+	const struct dialect *d, const struct service_url *url, struct str *ret_pool);
+/* What is told of a URL that names neither. */
+extern const char dialect_expected_server[];
 /* Statuses of errors, each once, sorted: it takes them in any order. */
 enum { STATUS_ERROR_LEAST = 400, STATUS_ERROR_MOST = 599 };
 struct status_set {

@@ -13,10 +13,6 @@ enum {
 	TIMES_MOST = 8,   /* likewise */
 };
 
-static const char expected_service[] =
-	"the name of a Service is expected, as http://NAME.NAMESPACE.svc.cluster.local:PORT/PATH; "
-	"for a server outside make a Service of type ExternalName";
-
 /* ---- URLs ---- */
 
 /* Whether it stands for the host that the request is for. */
@@ -247,21 +243,18 @@ static const char *read_auth_url(
 {
 	struct pieces target = {0};
 	struct pieces host = {0};
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
 	const char *problem = read_target(r, url, &target);
 	if (problem != NULL)
 		return problem;
 	auth->target.items = target.list.items;
 	auth->target.count = target.list.count;
-	if (service_url_name(url->host, &namespace, &name)) {
-		auth->pool = dialect_add_pool(r->d, namespace, name, url->port, url->is_https);
-		pieces_add_text(&host, r->d->arena, url->host);
-		auth->host.items = host.list.items;
-		auth->host.count = host.list.count;
+	if (is_own_host(r, url->host))
 		return NULL;
-	}
-	return is_own_host(r, url->host) ? NULL : expected_service;
+	problem = dialect_add_server(r->d, url, &auth->pool);
+	pieces_add_text(&host, r->d->arena, url->host);
+	auth->host.items = host.list.items;
+	auth->host.count = host.list.count;
+	return problem;
 }
 
 void nginx_read_external_auth(const struct nginx_reader *r)
@@ -275,7 +268,7 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 	if (!nginx_has(r, row) || nginx_is_exempt(r, NGINX_OWN_no_auth_locations))
 		return;
 	if (!service_url_parse(nginx_text(r, row), &url)) {
-		close_with(r, row, expected_service);
+		close_with(r, row, dialect_expected_server);
 		return;
 	}
 	if (!is_upper(auth.method)) {
@@ -305,20 +298,17 @@ void nginx_read_external_auth(const struct nginx_reader *r)
 static const char *read_mirror(
 	const struct nginx_reader *r, const struct service_url *url, struct mirror *mirror)
 {
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
 	struct pieces target = {0};
 	struct pieces host = {0};
 	const char *problem = url->rest.len != 0 ? read_target(r, url, &target) : NULL;
-	if (problem == NULL && !service_url_name(url->host, &namespace, &name))
-		return expected_service;
 	struct str text = nginx_has(r, NGINX_ROW_mirror_host) ? nginx_text(r, NGINX_ROW_mirror_host)
 							      : url->host;
 	if (problem == NULL)
 		problem = nginx_pieces_add(&host, text, &r->d->self, r->d->arena);
+	if (problem == NULL)
+		problem = dialect_add_server(r->d, url, &mirror->pool);
 	if (problem != NULL)
 		return problem;
-	mirror->pool = dialect_add_pool(r->d, namespace, name, url->port, url->is_https);
 	mirror->target.items = target.list.items;
 	mirror->target.count = target.list.count;
 	mirror->host.items = host.list.items;
@@ -336,7 +326,7 @@ void nginx_read_mirror(const struct nginx_reader *r)
 		return;
 	const char *problem = service_url_parse(nginx_text(r, row), &url)
 				      ? read_mirror(r, &url, &mirror)
-				      : expected_service;
+				      : dialect_expected_server;
 	if (problem != NULL) {
 		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
 		return;

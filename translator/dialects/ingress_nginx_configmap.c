@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_configmap.h"
 
+#include "translator/dialects/ingress_nginx_forwarding.h"
 #include "translator/dialects/ingress_nginx_parts.h"
 #include "translator/dialects/values.h"
 
@@ -35,6 +36,8 @@ static void refuse(const struct reading *r, const struct nginx_option_spec *spec
 {
 	bool closes = nginx_option_form(spec)->bad == NGINX_CLOSES;
 	note_closed(r, spec);
+	if (spec->type == NGINX_TYPE_OWN && spec->index == NGINX_OWN_proxy_real_ip_cidr)
+		r->options->trusts_nobody = true;
 	diag_add(r->source->diags, &r->self, "InvalidOption", field_of(r, str_from(spec->key)),
 		"%s cannot be used, and %s: %s", diag_quote(r->arena, value),
 		closes ? "requests for Ingresses that it protects are answered with 503"
@@ -73,6 +76,10 @@ static const char *check_own(struct reading *r, enum nginx_own own, struct str t
 		return number >= STATUS_LEAST && number <= STATUS_MOST
 			       ? NULL
 			       : "a status from 400 to 599 is expected";
+	case NGINX_OWN_proxy_real_ip_cidr:
+		return value_networks(text, r->arena, &r->options->trusted);
+	case NGINX_OWN_forwarded_for_header:
+		return nginx_forwarding_check_header(text);
 	case NGINX_OWN_block_cidrs:
 		return value_networks(text, r->arena, &r->options->blocked);
 	case NGINX_OWN_hide_headers:
@@ -160,7 +167,8 @@ static void try(const struct reading *r)
 	const struct ingress_record ingress = {
 		.key = {.namespace = r->self.namespace, .name = r->self.name}, .rules = {&rule, 1}};
 	struct route_settings route = {0};
-	const struct dialect dialect = {&ingress, r->self, r->arena, r->source->diags, &route};
+	const struct dialect dialect = {
+		&ingress, r->self, r->arena, r->source->diags, &route, r->source->egress_hosts};
 	const struct nginx_teller teller = {&r->self, r->arena, r->source->diags};
 	struct nginx_options options = *r->options;
 	struct nginx_values values = {0};
@@ -179,6 +187,15 @@ static void try(const struct reading *r)
 		value->is_set = false;
 		note_closed(r, spec);
 	}
+}
+
+/* The original did so, too, by itself: behind a load balancer that takes away what clients say it is right, elsewhere whoever asks can be anybody. */
+static void tell_trust(const struct reading *r)
+{
+	if (nginx_forwarding_trusts_all(r->options))
+		diag_add(r->source->diags, &r->self, "TrustsEverybody", "data[proxy-real-ip-cidr]",
+			"whoever connects is believed about who the client is, so that lists of "
+			"networks keep nobody out: name the networks of the proxies in front");
 }
 
 /* From here on they are named to owners of Ingresses. */
@@ -223,6 +240,7 @@ void nginx_configmap_read(const struct nginx_configmap *source, struct arena *ar
 	take_headers(&r, NGINX_OWN_proxy_set_headers, &ret_options->set_headers.items,
 		&ret_options->set_headers.count);
 	try(&r);
+	tell_trust(&r);
 	rename_fields(&r);
 }
 

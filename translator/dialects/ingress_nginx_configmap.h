@@ -14,7 +14,8 @@ struct nginx_configmap {
 	/* One that an option names, by NAMESPACE/NAME; NULL: there is none. */
 	const struct config_map_record *(*find)(void *ctx, struct str key);
 	void *ctx;
-	struct diag_list *diags; /* NULL: nothing is told */
+	const struct option_list *egress_hosts; /* see foreign_hosts.h; NULL: none */
+	struct diag_list *diags;                /* NULL: nothing is told */
 };
 
 /* Everything is copied into the arena. */

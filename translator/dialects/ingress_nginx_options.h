@@ -21,6 +21,8 @@ struct nginx_options {
 	LIST_OF(struct config_entry) set_headers; /* of requests; values with nginx's variables */
 	struct str_list hidden;                   /* headers of answers */
 	struct str_list blocked;                  /* networks that nobody serves */
+	struct str_list trusted;                  /* networks of proxies in front */
+	bool trusts_nobody;                       /* that list cannot be used */
 	/* The field of an option that protects, and cannot be used; NULL: none. */
 	const char *closed_by;
 	const char *auth_closed_by; /* likewise, of the authentication for all */

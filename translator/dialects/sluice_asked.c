@@ -23,10 +23,6 @@ static void add_header(const struct sluice_reader *r, struct header_change **ite
 
 /* ---- who says what may pass ---- */
 
-static const char expected_service[] =
-	"http://NAME.NAMESPACE.svc:PORT/PATH of a Service is expected; "
-	"for a server outside make one of type ExternalName";
-
 /* The names, separated by commas; they were checked. */
 static void add_copied(const struct sluice_reader *r, struct external_auth *auth, struct str names)
 {
@@ -67,6 +63,14 @@ static bool read_sign_in(const struct sluice_reader *r, struct external_auth *au
 	return true;
 }
 
+/* NULL, or what is wrong with the URL. */
+static const char *add_server(const struct sluice_reader *r, struct str text,
+	struct service_url *ret_url, struct str *ret_pool)
+{
+	return service_url_parse(text, ret_url) ? dialect_add_server(r->d, ret_url, ret_pool)
+						: dialect_expected_server;
+}
+
 /* A path of the same host, or the URL of a Service. False: it cannot be used, which is told. */
 static bool read_question(const struct sluice_reader *r, struct external_auth *auth)
 {
@@ -75,12 +79,8 @@ static bool read_question(const struct sluice_reader *r, struct external_auth *a
 	struct service_url url = {.rest = text};
 	struct pieces target;
 	struct pieces host = {0};
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
 	bool is_own = str_starts_with(text, STR("/"));
-	bool is_good = is_own || (service_url_parse(text, &url) &&
-					 service_url_name(url.host, &namespace, &name));
-	if (!sluice_accept(r, row, is_good ? NULL : expected_service))
+	if (!sluice_accept(r, row, is_own ? NULL : add_server(r, text, &url, &auth->pool)))
 		return false;
 	struct str path = str_starts_with(url.rest, STR("/"))
 				  ? url.rest
@@ -91,7 +91,6 @@ static bool read_question(const struct sluice_reader *r, struct external_auth *a
 	auth->target.count = target.list.count;
 	if (is_own)
 		return true;
-	auth->pool = dialect_add_pool(r->d, namespace, name, url.port, url.is_https);
 	pieces_add_text(&host, r->d->arena, url.host);
 	auth->host.items = host.list.items;
 	auth->host.count = host.list.count;
@@ -125,8 +124,6 @@ static void read_mirror(const struct sluice_reader *r)
 {
 	const struct str *value = sluice_value(r, SLUICE_mirror);
 	struct service_url url;
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
 	struct pieces target;
 	struct pieces host = {0};
 	struct mirror mirror = {0};
@@ -134,9 +131,7 @@ static void read_mirror(const struct sluice_reader *r)
 		sluice_tell_alone(r, SLUICE_mirror_percent, "mirror");
 		return;
 	}
-	bool is_good =
-		service_url_parse(*value, &url) && service_url_name(url.host, &namespace, &name);
-	if (!sluice_accept(r, SLUICE_mirror, is_good ? NULL : expected_service) ||
+	if (!sluice_accept(r, SLUICE_mirror, add_server(r, *value, &url, &mirror.pool)) ||
 		(url.rest.len != 0 && !sluice_pieces(r, SLUICE_mirror, url.rest, &target)))
 		return;
 	if (url.rest.len != 0) {
@@ -148,7 +143,6 @@ static void read_mirror(const struct sluice_reader *r)
 	pieces_add_text(&host, r->d->arena, url.host);
 	mirror.host.items = host.list.items;
 	mirror.host.count = host.list.count;
-	mirror.pool = dialect_add_pool(r->d, namespace, name, url.port, url.is_https);
 	r->d->route->policy.mirrors.items = arena_alloc(r->d->arena, sizeof(mirror));
 	r->d->route->policy.mirrors.items[0] = mirror;
 	r->d->route->policy.mirrors.count = 1;

@@ -101,4 +101,21 @@ function _M.target(asked)
 	return asked.path .. _M.arguments(asked)
 end
 
+-- The scheme of the request and its port, as who is believed about them says; nginx.conf.tmpl sets these only where somebody is.
+function _M.scheme(asked)
+	local told = ngx.var.sluice_told_scheme
+	return told and told ~= "" and told or (asked.view.is_tls and "https" or "http")
+end
+
+function _M.port(asked)
+	local told = ngx.var.sluice_told_port
+	return told and told ~= "" and told or tostring(asked.port)
+end
+
+-- What X-Forwarded-For is unless a policy says something else.
+function _M.forwarded_for(var)
+	local told = var.sluice_told_for
+	return told and told ~= "" and told or var.remote_addr
+end
+
 return _M

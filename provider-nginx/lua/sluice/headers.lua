@@ -100,9 +100,9 @@ end
 
 -- The value of Forwarded.
 function _M.forwarded(var, host)
-	local client = var.remote_addr
+	local client, told = var.remote_addr, var.sluice_told_scheme
 	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
+	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. (told and told ~= "" and told or var.scheme)
 end
 
 -- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.

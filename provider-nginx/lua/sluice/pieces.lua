@@ -23,10 +23,10 @@ end
 local takers = {
 	text = function(text) return function() return text end end,
 	group = function(number) return function(asked, is_path) return again(asked, asked.groups[number], is_path) end end,
-	scheme = function() return function(asked) return asked.view.is_tls and "https" or "http" end end,
+	scheme = function() return asked_of.scheme end,
 	host = function() return function(asked) return asked.name end end,
 	host_header = function() return function(asked) return asked.header end end,
-	port = function() return function(asked) return tostring(asked.port) end end,
+	port = function() return asked_of.port end,
 	method = function() return function() return ngx.var.request_method end end,
 	path = function() return function(asked) return asked.path end end,
 	path_rest = function() return function(asked, is_path) return again(asked, asked.rest, is_path) end end,

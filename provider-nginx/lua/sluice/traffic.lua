@@ -125,7 +125,7 @@ local function answer_rule(asked, rule)
 end
 
 local function redirect_to_https(asked, policy)
-	if policy.https_redirect and not asked.view.is_tls then
+	if policy.https_redirect and asked_of.scheme(asked) ~= "https" then
 		local port = policy.https_port and ":" .. policy.https_port or ""
 		local target = asked_of.target(asked)
 		if policy.https_without_slash then
@@ -242,10 +242,10 @@ end
 -- Headers that nginx.conf.tmpl sets, by the variable that has another value, and what they are without it.
 local own = {
 	["host"] = { "sluice_set_host", function(asked) return asked.header end },
-	["x-forwarded-for"] = { "sluice_set_for", function() return ngx.var.remote_addr end },
-	["x-forwarded-proto"] = { "sluice_set_proto", function(asked) return asked.view.is_tls and "https" or "http" end },
+	["x-forwarded-for"] = { "sluice_set_for", function() return asked_of.forwarded_for(ngx.var) end },
+	["x-forwarded-proto"] = { "sluice_set_proto", asked_of.scheme },
 	["x-forwarded-host"] = { "sluice_set_forwarded_host", function(asked) return asked.header end },
-	["x-forwarded-port"] = { "sluice_set_port", function(asked) return tostring(asked.port) end },
+	["x-forwarded-port"] = { "sluice_set_port", asked_of.port },
 	["x-real-ip"] = { "sluice_set_real_ip", function() return ngx.var.remote_addr end },
 	["forwarded"] = { "sluice_set_forwarded", function() return ngx.var.sluice_forwarded end },
 }

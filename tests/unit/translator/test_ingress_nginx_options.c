@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_configmap.h"
+#include "translator/dialects/ingress_nginx_forwarding.h"
 
 #include "tests/unit/translator/help.h"
 
@@ -158,8 +159,19 @@ static void test_values(void **state)
 		{"global-auth-url", "ftp://a", "InvalidOption"},
 		{"global-auth-method", "get it", ""}, /* without a URL it means nothing */
 		{"keep-alive", "1", ""},
-		{"use-forwarded-headers", "true", "NotSupported"},
+		{"use-forwarded-headers", "true", "TrustsEverybody"},
 		{"use-forwarded-headers", "false", ""},
+		{"use-forwarded-headers", "yes", "InvalidOption"},
+		{"enable-real-ip", "true", "TrustsEverybody"},
+		{"use-proxy-protocol", "true", "TrustsEverybody"},
+		{"proxy-real-ip-cidr", "10.0.0.0/8,fd00::/8", ""},
+		{"proxy-real-ip-cidr", "all", "InvalidOption"},
+		{"forwarded-for-header", "CF-Connecting-IP", ""},
+		{"forwarded-for-header", "X Y", "InvalidOption"},
+		{"forwarded-for-header", "X;", "InvalidOption"},
+		{"generate-request-id", "false", ""},
+		{"generate-request-id", "no", "InvalidOption"},
+		{"block-user-agents", "x", "NotSupported"},
 		{"http-snippet", "x", "NotSupported"},
 		{"Proxy-Body-Size", "8m", "UnknownOption"},
 		{"proxy-body-size", "8m\n;}", "InvalidOption"},
@@ -209,6 +221,56 @@ static void test_headers_have_a_limit(void **state)
 	assert_int_equal(f->diags.count, 2);
 }
 
+/* ---- proxies in front ---- */
+
+static void test_who_is_believed(void **state)
+{
+	static const struct {
+		const char *keys[3]; /* that are "true" */
+		const char *networks;
+		const char *trusted; /* the first one; empty: nobody */
+		bool believes_scheme;
+		bool appends;
+		bool trusts_all;
+	} rows[] = {
+		{{NULL}, "10.0.0.0/8", ""},
+		{{"compute-full-forwarded-for"}, "10.0.0.0/8", ""},
+		{{"use-forwarded-headers"}, "10.0.0.0/8", "10.0.0.0/8", true},
+		{{"use-forwarded-headers"}, "", "0.0.0.0/0", true, false, true},
+		{{"use-forwarded-headers"}, "10.0.0.0/8,::/0", "10.0.0.0/8", true, false, true},
+		{{"use-forwarded-headers"}, "banana", ""},
+		{{"use-forwarded-headers", "compute-full-forwarded-for"}, "10.1.2.3", "10.1.2.3/32",
+			true, true},
+		{{"enable-real-ip", "compute-full-forwarded-for"}, "10.0.0.0/8", "10.0.0.0/8"},
+		{{"use-proxy-protocol"}, "10.0.0.0/8", "10.0.0.0/8"},
+	};
+	struct fixture *f = *state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct config_entry entries[4] = {
+			{.key = STR("proxy-real-ip-cidr"), .value = str_from(rows[i].networks)}};
+		size_t count = 1;
+		for (size_t k = 0; k < 3 && rows[i].keys[k] != NULL; k++)
+			entries[count++] = (struct config_entry){
+				.key = str_from(rows[i].keys[k]), .value = STR("true")};
+		read_entries(f, entries, count);
+		struct forwarding got = nginx_forwarding_of(&f->options);
+		struct str first = got.trusted.count != 0 ? got.trusted.items[0] : STR("");
+		if (!str_eq_c(first, rows[i].trusted) || got.appends != rows[i].appends ||
+			got.believes_scheme != rows[i].believes_scheme ||
+			nginx_forwarding_trusts_all(&f->options) != rows[i].trusts_all)
+			fail_msg("row %zu: %.*s, %d, %d", i, STR_FMT(first), got.believes_scheme,
+				got.appends);
+		assert_true(got.request_id);
+	}
+	assert_true(nginx_forwarding_of(NULL).request_id);
+	assert_int_equal(nginx_forwarding_of(NULL).trusted.count, 0);
+	read_one(f, "generate-request-id", "false");
+	assert_false(nginx_forwarding_of(&f->options).request_id);
+	read_one(f, "use-proxy-protocol", "true");
+	assert_true(nginx_forwarding_reads_proxy(&f->options));
+	assert_false(nginx_forwarding_reads_proxy(NULL));
+}
+
 /* ---- what an Ingress gets ---- */
 
 static void test_an_annotation_replaces_an_option(void **state)
@@ -252,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_value_that_is_too_long_hurts_only_itself, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_headers_have_a_limit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_who_is_believed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_an_annotation_replaces_an_option, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -33,6 +33,7 @@ static void entries(void **state)
 		const char *service; /* NULL: it is refused */
 		uint64_t number;
 		const char *name;
+		const char *proxy; /* NULL: nothing */
 	} rows[] = {
 		{"9000", "a/b:80", "a/b", 80, ""},
 		{"1", "a/b:65535", "a/b", 65535, ""},
@@ -54,8 +55,13 @@ static void entries(void **state)
 		{"9000", "a/b.c:80", NULL, 0, ""},
 		{"9000", "A/b:80", NULL, 0, ""},
 		{"9000", "a/*:80", NULL, 0, ""},
-		{"9000", "a/b:80:PROXY", NULL, 0, ""},
-		{"9000", "a/b:80::PROXY", NULL, 0, ""},
+		{"9000", "a/b:80:PROXY", "a/b", 80, "", TCP_SERVICES_READS},
+		{"9000", "a/b:80::PROXY", "a/b", 80, "", TCP_SERVICES_SENDS},
+		{"9000", "a/b:80:PROXY:PROXY", "a/b", 80, "", TCP_SERVICES_PASSES},
+		{"9000", "a/b:80:PROXY:", "a/b", 80, "", TCP_SERVICES_READS},
+		{"9000", "a/b:80:PROXY:PROXY:PROXY", NULL, 0, ""},
+		{"9000", "a/b:80:proxy", NULL, 0, ""},
+		{"9000", "a/b:80:PROXY:x", NULL, 0, ""},
 		{"9000", "a/b:80;", NULL, 0, ""},
 		{"9000", "a/b:80\n", "a/b", 80, ""},
 	};
@@ -71,6 +77,8 @@ static void entries(void **state)
 			assert_true(str_eq_c(port->name, rows[i].service));
 			assert_int_equal(port->target_number, rows[i].number);
 			assert_true(str_eq_c(port->target_name, rows[i].name));
+			assert_true(str_eq_c(
+				port->app_protocol, rows[i].proxy != NULL ? rows[i].proxy : ""));
 		}
 		assert_true(str_eq_c(service.key.name, "tcp.tcp"));
 		arena_fini(&arena);

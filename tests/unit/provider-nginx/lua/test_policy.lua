@@ -49,6 +49,7 @@ local function asked(fields)
 end
 
 function tests.values_with_control_characters_are_left_out()
+	ngx.var = {}
 	local pieces = require("sluice.pieces")
 	local text = pieces.new({ "x", { "text", "a" }, { "group", "1" }, { "group", "2" }, { "scheme" }, { "path_rest" } }, 2)
 	assert(text(asked({ groups = { "b\nc", "d" }, rest = "/e" })) == "adhttp/e")
