@@ -41,6 +41,6 @@ struct capabilities *haproxy_capabilities(void)
 		STR("response-headers"), STR("timeouts"), STR("location-rewrite"),
 		STR("cookie-rewrite"), STR("basic-auth"), STR("client-tls"), STR("external-auth"),
 		STR("mirror"), STR("error-pages"), STR("fallback-pool"), STR("retries"),
-		STR("buffering"), STR("access-log")};
+		STR("access-log")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }

@@ -123,16 +123,18 @@ static void read_retries(const struct nginx_reader *r)
 
 /* ---- how bodies are passed on ---- */
 
+/* Bodies of requests are read whole unless an annotation says otherwise; who has written none hears nothing where that cannot be had. */
 static void read_buffering(const struct nginx_reader *r)
 {
 	const enum nginx_row request = NGINX_ROW_proxy_request_buffering;
 	const enum nginx_row response = NGINX_ROW_proxy_buffering;
 	struct buffering buffering = {
-		.request = nginx_value_is(r->v, request, "on"),
+		.request = !nginx_value_is(r->v, request, "off"),
 		.response = nginx_value_is(r->v, response, "on"),
 	};
-	if ((!buffering.request && !buffering.response) ||
-		!nginx_ask(r, POLICY_BUFFERING, buffering.request ? request : response))
+	bool is_said = buffering.request && nginx_has(r, request);
+	enum nginx_row row = is_said ? request : buffering.response ? response : NGINX_ROW_COUNT;
+	if ((!buffering.request && !buffering.response) || !nginx_ask(r, POLICY_BUFFERING, row))
 		return;
 	r->d->route->policy.buffering = NGINX_NEW(r, struct buffering);
 	*r->d->route->policy.buffering = buffering;

@@ -236,7 +236,7 @@ local function follow_rules(asked, key, has_claims)
 	end
 	-- Preparing headers has named the server as clients call it.
 	location = location_of(var, pool) or location
-	local bound = bodies.location_of(asked)
+	local bound = bodies.location_of(asked, pool)
 	if bound then
 		return hand_over(bound, pool, asked)
 	end
