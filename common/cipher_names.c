@@ -71,6 +71,16 @@ struct str cipher_names_join(const struct cipher_names *names, struct arena *are
 	return text;
 }
 
+/* Not only the name of a group of ciphers, either. */
+static bool has_cipher(const STACK_OF(SSL_CIPHER) * ciphers, struct str name)
+{
+	for (int i = 0; i < sk_SSL_CIPHER_num(ciphers); i++) {
+		if (str_eq_c(name, SSL_CIPHER_get_name(sk_SSL_CIPHER_value(ciphers, i))))
+			return true;
+	}
+	return false;
+}
+
 bool cipher_names_are_good(const struct cipher_names *names)
 {
 	struct arena arena;
@@ -83,6 +93,8 @@ bool cipher_names_are_good(const struct cipher_names *names)
 	struct str text = cipher_names_join(names, &arena);
 	SSL_CTX *context = text.len <= CIPHER_JOINED_LEN_MAX ? choose(text, &arena) : NULL;
 	arena_fini(&arena);
+	for (size_t i = 0; i < names->count && context != NULL && are_names; i++)
+		are_names = has_cipher(SSL_CTX_get_ciphers(context), names->items[i]);
 	SSL_CTX_free(context);
-	return context != NULL;
+	return context != NULL && are_names;
 }

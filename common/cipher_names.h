@@ -23,7 +23,7 @@ struct cipher_names {
 /* The ciphers that `text` means, in its order; without those of TLS 1.3, which it does not choose among, and those that need keys that nobody has here (PSK, SRP).
  * NULL and *ret_names, which lives in the arena, or why there are none, in words for the owner. */
 const char *cipher_names_of(struct str text, struct arena *arena, struct cipher_names *ret_names);
-/* Whether each has the form of such a name, and OpenSSL knows one of them; none is good, too. */
+/* Whether OpenSSL knows each as the name of one cipher; none is good, too. */
 bool cipher_names_are_good(const struct cipher_names *names);
 /* With colons between them; lives in the arena. */
 struct str cipher_names_join(const struct cipher_names *names, struct arena *arena);

@@ -27,7 +27,8 @@ struct capabilities *nginx_capabilities(void)
 		STR("timeouts"), STR("client-tls"), STR("external-auth"), STR("mirror"),
 		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
 		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
-		STR("hash-balance"), STR("access-log")};
+		STR("hash-balance"), STR("access-log"), STR("backend-tls-terms"),
+		STR("backend-tls-depth")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 
@@ -41,6 +42,6 @@ struct capabilities *haproxy_capabilities(void)
 		STR("response-headers"), STR("timeouts"), STR("location-rewrite"),
 		STR("cookie-rewrite"), STR("basic-auth"), STR("client-tls"), STR("external-auth"),
 		STR("mirror"), STR("error-pages"), STR("fallback-pool"), STR("retries"),
-		STR("access-log")};
+		STR("access-log"), STR("backend-tls-terms")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }

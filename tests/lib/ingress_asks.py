@@ -143,6 +143,9 @@ def seen_differences(wish: Wish, seen: dict[str, Any]) -> Iterable[str]:
     for name, pattern in wish.get("sees_like", {}).items():
         if not re.fullmatch(pattern, headers.get(name.lower(), "")):
             yield f"the backend saw {name}: {headers.get(name.lower())!r}, not like {pattern!r}"
+    for name, value in wish.get("handshake", {}).items():
+        if seen["tls"][name] != value:
+            yield f"the backend saw {seen['tls']} in the handshake, not {name} of {value!r}"
     for name in wish.get("sees_not", []):
         if name.lower() in headers:
             yield f"the backend saw {name}: {headers[name.lower()]!r}"

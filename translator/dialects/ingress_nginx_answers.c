@@ -52,6 +52,19 @@ static void ask_affinity(const struct nginx_reader *r)
 	}
 }
 
+/* How handshakes with backends are made is in their settings, and has words of its own, too. */
+static void ask_terms(const struct nginx_reader *r)
+{
+	static const enum nginx_row rows[] = {NGINX_ROW_proxy_ssl_server_name,
+		NGINX_ROW_proxy_ssl_protocols, NGINX_ROW_proxy_ssl_ciphers};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (nginx_has(r, rows[i]) && nginx_ask(r, POLICY_BACKEND_TLS_TERMS, rows[i]))
+			break;
+	}
+	if (nginx_has(r, NGINX_ROW_proxy_ssl_verify_depth))
+		(void)nginx_ask(r, POLICY_BACKEND_TLS_DEPTH, NGINX_ROW_proxy_ssl_verify_depth);
+}
+
 /* ---- retries ---- */
 
 static void add_status(const struct nginx_reader *r, struct retries *retries, unsigned status)
@@ -217,6 +230,7 @@ void nginx_read_answers(const struct nginx_reader *r)
 {
 	read_hash(r);
 	ask_affinity(r);
+	ask_terms(r);
 	read_retries(r);
 	read_buffering(r);
 	read_bandwidth(r);

@@ -99,7 +99,7 @@ local function location_of(var, pool)
 	if not pools.trusts[tls.trust] then
 		return nil
 	end
-	var.sluice_server_name = tls.name or var.sluice_server_name
+	var.sluice_server_name = tls.name or (not tls.is_nameless and var.sluice_server_name) or ""
 	if tls.client then
 		local chain, key = pools.client_pair(tls)
 		if not chain then
