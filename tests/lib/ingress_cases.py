@@ -99,10 +99,11 @@ def config_map(name: str, data: dict[str, str], namespace: str = NAMESPACE) -> d
 
 
 def backend_of(name: str) -> Backend:
-    """`secure...` speaks TLS, `securenew` only TLS 1.3; `securedeep` has a certificate with two authorities below the one that is trusted."""
+    """`secure...` speaks TLS, `securenew...` only TLS 1.3; `securedeep...` has a certificate with two authorities below the one that is trusted."""
     if not name.startswith("secure"):
         return Backend(name)
-    return Backend(name, tls=DEEP if name == "securedeep" else SECURE, least=ssl.TLSVersion.TLSv1_3 if name == "securenew" else None)
+    return Backend(name, tls=DEEP if name.startswith("securedeep") else SECURE,
+                   least=ssl.TLSVersion.TLSv1_3 if name.startswith("securenew") else None)
 
 
 class World:
