@@ -360,6 +360,9 @@ static void tell_tls(struct making *m)
 /* How the backend is asked, which changes nothing of what it is asked. */
 static void tell_asking(struct making *m)
 {
+	static const char *const connections[] = {[CONNECTION_OWN] = "the provider's own",
+		[CONNECTION_CLOSE] = "close",
+		[CONNECTION_KEEP] = "keep-alive"};
 	const struct policy *policy = m->policy;
 	tell_tls(m);
 	if (policy == NULL)
@@ -373,6 +376,10 @@ static void tell_asking(struct making *m)
 			(unsigned long long)policy->timeouts->read_ms);
 	if (policy->retries != NULL)
 		tell_retries(m, policy->retries);
+	if (policy->backend_http != NULL)
+		making_add_step(m, STEP_BACKEND_HTTP, "HTTP/1.%d; Connection is %s",
+			policy->backend_http->version_1_0 ? 0 : 1,
+			connections[policy->backend_http->connection]);
 	if (policy->buffering != NULL)
 		making_add_step(m, STEP_BUFFERING, "%s; %s",
 			policy->buffering->request ? "the request is read whole before it is sent"

@@ -25,6 +25,7 @@ static const char *const step_words[STEP_KIND_COUNT] = {
 	[STEP_RETRIES] = "retries",
 	[STEP_BUFFERING] = "buffering",
 	[STEP_BACKEND_TLS] = "backend-tls",
+	[STEP_BACKEND_HTTP] = "backend-http",
 	[STEP_ERROR_PAGES] = "error-pages",
 	[STEP_LOCATION_REWRITE] = "location-rewrite",
 	[STEP_COOKIE_REWRITE] = "cookie-rewrite",

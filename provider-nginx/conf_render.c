@@ -412,6 +412,8 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol == LISTENER_HTTPS;
 	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(view);
+	case NGINX_CONF_BLOCK_WAY_OLD:
+		return view->way.way.is_old;
 	case NGINX_CONF_BLOCK_TRUST_CHECKS:
 	case NGINX_CONF_BLOCK_TRUST_CIPHERS:
 	case NGINX_CONF_BLOCK_TRUST_NAMELESS:

@@ -28,7 +28,7 @@ struct capabilities *nginx_capabilities(void)
 		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
 		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
 		STR("hash-balance"), STR("access-log"), STR("backend-tls-terms"),
-		STR("backend-tls-depth")};
+		STR("backend-tls-depth"), STR("backend-http")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 

@@ -192,7 +192,7 @@ static size_t trust_at(struct str text)
 	must(end != NULL);
 	name.len = (size_t)(end - name.p);
 	must(name_is_one(NAME_AUTHORITY, name) || name_is_one(NAME_TERMS, name) ||
-		str_eq_c(name, POOL_TEXT_SYSTEM));
+		str_eq_c(name, POOL_TEXT_SYSTEM) || str_starts_with(name, STR("_")));
 	must(str_starts_with(str_skip(text, name.len + 2), STR("\")")));
 	return name.len + 4;
 }

@@ -137,6 +137,8 @@ def seen_differences(wish: Wish, seen: dict[str, Any]) -> Iterable[str]:
         yield f"the backend got {seen['target']}, not {wish['gets']}"
     if wish.get("got_method", seen["method"]) != seen["method"]:
         yield f"the backend got {seen['method']}"
+    if wish.get("got_version", seen["version"]) != seen["version"]:
+        yield f"the backend got {seen['version']}"
     for name, value in wish.get("sees", {}).items():
         if headers.get(name.lower()) != value:
             yield f"the backend saw {name}: {headers.get(name.lower())!r}, not {value!r}"

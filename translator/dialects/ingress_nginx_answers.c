@@ -153,6 +153,25 @@ static void read_buffering(const struct nginx_reader *r)
 	*r->d->route->policy.buffering = buffering;
 }
 
+/* What the backend is asked by, and hears of its connection. */
+static void read_http(const struct nginx_reader *r)
+{
+	const enum nginx_row version = NGINX_ROW_proxy_http_version;
+	const enum nginx_row connection = NGINX_ROW_connection_proxy_header;
+	struct backend_http http = {
+		.version_1_0 = nginx_value_is(r->v, version, "1.0"),
+		.connection = nginx_value_is(r->v, connection, "close")        ? CONNECTION_CLOSE
+			      : nginx_value_is(r->v, connection, "keep-alive") ? CONNECTION_KEEP
+									       : CONNECTION_OWN,
+	};
+	bool has_connection = http.connection != CONNECTION_OWN;
+	if ((!has_connection && !http.version_1_0) ||
+		!nginx_ask(r, POLICY_BACKEND_HTTP, has_connection ? connection : version))
+		return;
+	r->d->route->policy.backend_http = NGINX_NEW(r, struct backend_http);
+	*r->d->route->policy.backend_http = http;
+}
+
 /* In units of 1024 bytes. */
 static void read_bandwidth(const struct nginx_reader *r)
 {
@@ -233,6 +252,7 @@ void nginx_read_answers(const struct nginx_reader *r)
 	ask_terms(r);
 	read_retries(r);
 	read_buffering(r);
+	read_http(r);
 	read_bandwidth(r);
 	read_location(r);
 	read_cookies(r);

@@ -2,8 +2,8 @@
 -- In the master, before workers are made. Loads every module, so that a worker never meets a file that was replaced meanwhile.
 local _M = {}
 
--- `questions`: where question.lua asks. `ways`: the words of ways.lua that have locations here. `access_log`: off, text or json; `ingresses`: how many are counted.
-function _M.init(state_file, ways, questions, access_log, ingresses, trace)
+-- `questions`: where question.lua asks. `access_log`: off, text or json; `ingresses`: how many are counted.
+function _M.init(state_file, questions, access_log, ingresses, trace)
 	require("resty.core")
 	require("sluice.store").init(state_file)
 	require("sluice.access_log").init(access_log, ingresses)
@@ -14,16 +14,14 @@ function _M.init(state_file, ways, questions, access_log, ingresses, trace)
 	-- What each request calls is at hand without a call of require().
 	sluice_request, sluice_response, sluice_trace = require("sluice.request"), require("sluice.response"), require("sluice.trace")
 	require("sluice.question").path = questions
-	for name in string.gmatch(ways, "%S+") do
-		require("sluice.ways").known[name] = true
-	end
-	return _M.trust
+	return _M.add_location
 end
 
--- A word that `tls` lines of pools may have here, beside off; it has locations. One at a time: nginx reads no longer texts.
-function _M.trust(name)
-	require("sluice.pools").trusts[name] = true
-	return _M.trust
+-- What has locations here: words that `tls` lines of pools may have, beside off, or of ways.lua, which begin with `_`. One at a time: nginx reads no longer texts.
+function _M.add_location(name)
+	local known = string.sub(name, 1, 1) == "_" and require("sluice.ways").known or require("sluice.pools").trusts
+	known[name] = true
+	return _M.add_location
 end
 
 return _M
