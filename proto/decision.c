@@ -333,10 +333,38 @@ static void tell_retries(struct making *m, const struct retries *retries)
 		retries->unsafe ? "; whatever the method is" : "");
 }
 
+static const char *version_word(uint64_t version)
+{
+	return version == 13 ? "TLS 1.3" : version == 12 ? "TLS 1.2" : "the provider's own";
+}
+
+/* Only what is not the provider's own. */
+static void tell_tls(struct making *m)
+{
+	for (size_t i = 0; i < m->to->pools.count; i++) {
+		const struct pool *pool = m->to->pools.items[i].pool;
+		const struct pool_tls *tls = pool != NULL ? pool->tls : NULL;
+		if (tls == NULL ||
+			(!tls->nameless && tls->min_version == 0 && tls->max_version == 0 &&
+				tls->ciphers.count == 0 && tls->max_depth == 0))
+			continue;
+		making_add_step(m, STEP_BACKEND_TLS,
+			"%.*s: %s server name is sent; from %s to %s; ciphers of its own %zu, "
+			"authorities between %llu (0: as the provider has them)",
+			STR_FMT(m->to->pools.items[i].id), tls->nameless ? "no" : "the",
+			version_word(tls->min_version), version_word(tls->max_version),
+			tls->ciphers.count, (unsigned long long)tls->max_depth);
+	}
+}
+
 /* How the backend is asked, which changes nothing of what it is asked. */
 static void tell_asking(struct making *m)
 {
+	static const char *const connections[] = {[CONNECTION_OWN] = "the provider's own",
+		[CONNECTION_CLOSE] = "close",
+		[CONNECTION_KEEP] = "keep-alive"};
 	const struct policy *policy = m->policy;
+	tell_tls(m);
 	if (policy == NULL)
 		return;
 	if (policy->timeouts != NULL)
@@ -348,6 +376,10 @@ static void tell_asking(struct making *m)
 			(unsigned long long)policy->timeouts->read_ms);
 	if (policy->retries != NULL)
 		tell_retries(m, policy->retries);
+	if (policy->backend_http != NULL)
+		making_add_step(m, STEP_BACKEND_HTTP, "HTTP/1.%d; Connection is %s",
+			policy->backend_http->version_1_0 ? 0 : 1,
+			connections[policy->backend_http->connection]);
 	if (policy->buffering != NULL)
 		making_add_step(m, STEP_BUFFERING, "%s; %s",
 			policy->buffering->request ? "the request is read whole before it is sent"

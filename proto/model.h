@@ -46,6 +46,8 @@ enum {
 	POOL_CA_MAX_LEN = 12 * 1024,
 	POOL_CLIENT_CHAIN_MAX_LEN = 8 * 1024,
 	POOL_CLIENT_KEY_MAX_LEN = 6 * 1024,
+	POOL_CIPHERS_MAX = 128, /* as CIPHER_NAMES_MAX of common/cipher_names.h */
+	POOL_DEPTH_MAX = 100,
 };
 
 #define MODEL_STR           struct str

@@ -8,6 +8,7 @@
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/text.h"
 #include "provider-proxy/checks.h"
+#include "provider-proxy/trust.h"
 
 #include <stdio.h>
 
@@ -118,6 +119,21 @@ struct class_text class_of_pool(
 	return text;
 }
 
+/* HAProxy has no limit of how many authorities may be between. */
+static void add_terms(struct buf *words, const struct pool_tls *tls)
+{
+	struct arena arena;
+	if (tls->min_version != 0)
+		text_add(words, " ssl-min-ver TLSv1.%u", (unsigned)tls->min_version - 10);
+	if (tls->max_version != 0)
+		text_add(words, " ssl-max-ver TLSv1.%u", (unsigned)tls->max_version - 10);
+	if (tls->ciphers.count == 0)
+		return;
+	arena_init(&arena);
+	text_add(words, " ciphers %.*s", STR_FMT(trust_ciphers(tls, &arena)));
+	arena_fini(&arena);
+}
+
 char *class_words_of_tls(
 	const struct pool *pool, const struct trust *trust, const struct class_paths *paths)
 {
@@ -138,14 +154,15 @@ char *class_words_of_tls(
 		text_add(&words, " verifyhost %.*s", STR_FMT(tls->server_name));
 	if (trust->client.text[0] != 0)
 		text_add(&words, " crt %s/trust/%s.pem", paths->state_dir, trust->client.text);
-	if (str_is_empty(tls->server_name))
+	add_terms(&words, tls);
+	if (!tls->nameless && str_is_empty(tls->server_name))
 		text_add(&words, " sni req.hdr(host),host_only");
-	else
+	else if (!tls->nameless)
 		text_add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
 	bool is_checked = pool->health_check != NULL && can_be_asked(pool->health_check);
 	if (is_asked_in_tls(pool->health_check))
 		text_add(&words, " check-ssl");
-	if (is_checked && !str_is_empty(tls->server_name))
+	if (is_checked && !tls->nameless && !str_is_empty(tls->server_name))
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
 	/* Checks use no ALPN by default, and many HTTP/2 servers then close the connection. */

@@ -231,9 +231,6 @@ static const char *missing_comfort(const struct policy *policy)
 		       ? "a timeout of its own for connecting to endpoints"
 	       : has_two_timeouts(policy->timeouts)
 		       ? "a timeout for sending that is not the one for reading"
-	       : policy->buffering != NULL &&
-			       (policy->buffering->request || policy->buffering->response)
-		       ? "bodies that are kept whole before they are passed on"
 	       : policy->retries != NULL && !policy->retries->on_error
 		       ? "without another endpoint where one cannot be connected to"
 	       : !have_room(policy) ? "all headers of the answer, which have too many bytes"

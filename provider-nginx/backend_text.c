@@ -33,11 +33,13 @@ static void add_ways(struct ways *ways, const struct policy *policy, unsigned st
 	bool has_disk = policy->buffering != NULL && policy->buffering->response;
 	enum way_buffer first = policy->bandwidth != NULL || has_disk ? WAY_MEMORY : WAY_STREAMS;
 	enum way_buffer last = has_disk ? WAY_DISK : first;
+	bool is_old = policy->backend_http != NULL && policy->backend_http->version_1_0;
 	for (enum way_buffer buffer = first; buffer <= last; buffer++) {
-		ways_add(ways, &(struct way){.buffer = buffer});
-		ways_add(ways,
-			&(struct way){
-				.has_retries = has_way, .buffer = buffer, .statuses = statuses});
+		ways_add(ways, &(struct way){.is_old = is_old, .buffer = buffer});
+		ways_add(ways, &(struct way){.is_old = is_old,
+				       .has_retries = has_way,
+				       .buffer = buffer,
+				       .statuses = statuses});
 	}
 }
 
@@ -69,6 +71,15 @@ bool backend_text_add_policy(struct tree_text *tree, const struct policy *policy
 		tree_open(tree, "buffering");
 		add_flag(tree, "request", policy->buffering->request);
 		add_flag(tree, "response", policy->buffering->response);
+		tree_close(tree);
+	}
+	if (policy->backend_http != NULL) {
+		enum backend_connection connection = policy->backend_http->connection;
+		tree_open(tree, "backend_http");
+		add_flag(tree, "old", policy->backend_http->version_1_0);
+		if (connection != CONNECTION_OWN)
+			tree_add_pair(tree, "connection",
+				connection == CONNECTION_CLOSE ? STR("close") : STR("keep-alive"));
 		tree_close(tree);
 	}
 	if (policy->bandwidth != NULL) {

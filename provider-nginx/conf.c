@@ -147,24 +147,33 @@ struct str conf_read_control(struct str file)
 	return STR("");
 }
 
+static const char trusts_mark[] = "\n# trusts";
+
 struct str conf_read_trusts(struct str file)
 {
-	static const char mark[] = "\n# trusts";
-	const char *at = file.len != 0 ? memmem(file.p, file.len, mark, sizeof(mark) - 1) : NULL;
-	return at != NULL ? str_skip(file, (size_t)(at - file.p) + sizeof(mark) - 1) : STR("");
+	size_t len = sizeof(trusts_mark) - 1;
+	const char *at = file.len != 0 ? memmem(file.p, file.len, trusts_mark, len) : NULL;
+	return at != NULL ? str_skip(file, (size_t)(at - file.p) + len) : STR("");
 }
 
-bool conf_next_trust(struct str *rest, struct name *ret_name)
+/* Each has a line of its own, for nginx takes no longer ones; former versions had all of them in one. */
+bool conf_next_trust(struct str *rest, struct name *ret_name, struct str *ret_terms)
 {
 	size_t len = 1;
+	if (str_starts_with(*rest, str_from(trusts_mark)))
+		*rest = str_skip(*rest, sizeof(trusts_mark) - 1);
 	if (rest->len == 0 || rest->p[0] != ' ')
 		return false;
 	while (len < rest->len && rest->p[len] != ' ' && rest->p[len] != '\n')
 		len++;
-	if (len - 1 > NAME_LEN)
+	struct str word = {rest->p + 1, len - 1};
+	const char *colon = str_find(word, ':');
+	*ret_terms = colon != NULL ? str_skip(word, (size_t)(colon - word.p) + 1) : STR("");
+	word.len = colon != NULL ? (size_t)(colon - word.p) : word.len;
+	if (word.len > NAME_LEN)
 		return false;
 	*ret_name = (struct name){0};
-	memcpy(ret_name->text, rest->p + 1, len - 1);
+	memcpy(ret_name->text, word.p, word.len);
 	*rest = str_skip(*rest, len);
 	return true;
 }

@@ -14,6 +14,7 @@
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
 #include "provider-proxy/ports.h"
+#include "provider-nginx/terms.h"
 #include "provider-nginx/ways.h"
 
 enum {
@@ -78,6 +79,12 @@ struct conf_pass {
 	struct str ingress; /* who wants it */
 };
 
+struct conf_trust {
+	struct name name;
+	struct str text; /* of its terms; empty: it has none */
+	struct terms terms;
+};
+
 struct conf {
 	const struct conf_options *options;
 	const struct ports *ports;
@@ -93,7 +100,7 @@ struct conf {
 	size_t pass_count;
 	struct conf_pool *pools; /* sorted by name, each once */
 	size_t pool_count;
-	struct name *
+	struct conf_trust *
 		trusts; /* who may sign certificates of backends, see trusts.h; sorted, each once */
 	size_t trust_count;
 	struct ways ways;
@@ -136,9 +143,9 @@ struct str conf_read_control(struct str file);
 #define CONF_LISTEN "\t\tlisten "
 /* The ports with more than one socket each in a file, sorted; the caller frees them. */
 uint16_t *conf_read_split(struct str file, size_t *ret_count);
-/* The names of trusts in a file, for conf_next_trust(), which removes one at a time; false: there are no more. */
+/* The names of trusts in a file, for conf_next_trust(), which removes one at a time, with its terms, which may be empty; false: there are no more. */
 struct str conf_read_trusts(struct str file);
-bool conf_next_trust(struct str *rest, struct name *ret_name);
+bool conf_next_trust(struct str *rest, struct name *ret_name, struct str *ret_terms);
 /* conf_options.reloads of the file. */
 unsigned conf_read_reloads(struct str file);
 /* Whether the file is of this generation. */

@@ -9,6 +9,8 @@
 
 #include <inttypes.h>
 
+enum { DEPTH_USUAL = 5, TLS_1_2 = 12, TLS_1_3 = 13 };
+
 /* Rendering position in the template. */
 struct view {
 	const struct conf *conf;
@@ -33,7 +35,7 @@ struct view {
 	struct str host_rest; /* the part after `host_label` */
 	struct str host_label;
 	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
-	const struct name *trust;
+	const struct conf_trust *trust;
 	struct way_cursor way;
 	size_t shard;
 	uint16_t split;
@@ -63,6 +65,11 @@ static struct str port_number(struct view *view, unsigned name)
 static struct fronts fronts_of(const struct view *view)
 {
 	return (struct fronts){view->conf, view->port, view->has_hops};
+}
+
+static unsigned trust_depth(const struct terms *terms)
+{
+	return terms->max_depth != 0 ? terms->max_depth : DEPTH_USUAL;
 }
 
 static struct str value(void *ctx, unsigned name)
@@ -104,8 +111,16 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_FRONT_NETWORK:
 	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
 		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
+	case NGINX_CONF_VALUE_CIPHERS:
+		return view->trust->terms.ciphers;
+	case NGINX_CONF_VALUE_TERMS:
+		return view->trust->text;
+	case NGINX_CONF_VALUE_TRUST_BASE:
+		return str_from(view->trust->terms.base.text);
+	case NGINX_CONF_VALUE_TRUST_DEPTH:
+		return template_printf(&view->text, "%u", trust_depth(&view->trust->terms));
 	case NGINX_CONF_VALUE_TRUST_NAME:
-		return str_from(view->trust->text);
+		return str_from(view->trust->name.text);
 	case NGINX_CONF_VALUE_CAUSE:
 	case NGINX_CONF_VALUE_WAY_BUFFERING:
 	case NGINX_CONF_VALUE_WAY_FILE:
@@ -314,9 +329,37 @@ static bool is_dual_stack(const struct view *view)
 	       !view->has_any_v4;
 }
 
-static bool trusts_system(const struct view *view)
+static bool is_based_on(const struct terms *terms, const char *word)
 {
-	return strcmp(view->trust->text, POOL_TEXT_SYSTEM) == 0;
+	return strcmp(terms->base.text, word) == 0;
+}
+
+/* Blocks of what a trust says. */
+static bool has_trust_block(const struct conf_trust *trust, enum nginx_conf_block block)
+{
+	const struct terms *terms = &trust->terms;
+	switch (block) {
+	case NGINX_CONF_BLOCK_TRUST_CHECKS:
+		return !is_based_on(terms, TERMS_OFF);
+	case NGINX_CONF_BLOCK_TRUST_CIPHERS:
+		return terms->ciphers.len != 0;
+	case NGINX_CONF_BLOCK_TRUST_NAMELESS:
+		return terms->nameless;
+	case NGINX_CONF_BLOCK_TRUST_NEWER:
+		return terms->max_version != TLS_1_2;
+	case NGINX_CONF_BLOCK_TRUST_OLDER:
+		return terms->min_version != TLS_1_3;
+	case NGINX_CONF_BLOCK_TRUST_TERMS:
+		return trust->text.len != 0;
+	case NGINX_CONF_BLOCK_TRUST_VERSIONS:
+		return terms->min_version != 0 || terms->max_version != 0;
+	case NGINX_CONF_BLOCK_TRUSTS_FILE:
+		return !is_based_on(terms, POOL_TEXT_SYSTEM) && !is_based_on(terms, TERMS_OFF);
+	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
+		return is_based_on(terms, POOL_TEXT_SYSTEM);
+	default:
+		must(false);
+	}
 }
 
 static bool begin_control_server(struct view *view)
@@ -373,10 +416,18 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 		return view->port->protocol == LISTENER_TCP;
 	case NGINX_CONF_BLOCK_TLS:
 		return view->port->protocol == LISTENER_HTTPS;
+	case NGINX_CONF_BLOCK_WAY_OLD:
+		return view->way.way.is_old;
+	case NGINX_CONF_BLOCK_TRUST_CHECKS:
+	case NGINX_CONF_BLOCK_TRUST_CIPHERS:
+	case NGINX_CONF_BLOCK_TRUST_NAMELESS:
+	case NGINX_CONF_BLOCK_TRUST_NEWER:
+	case NGINX_CONF_BLOCK_TRUST_OLDER:
+	case NGINX_CONF_BLOCK_TRUST_TERMS:
+	case NGINX_CONF_BLOCK_TRUST_VERSIONS:
 	case NGINX_CONF_BLOCK_TRUSTS_FILE:
-		return !trusts_system(view);
 	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
-		return trusts_system(view);
+		return has_trust_block(view->trust, block);
 	case NGINX_CONF_BLOCK_WILDCARD_HOST:
 		return str_starts_with(view->host, STR("*."));
 	default:

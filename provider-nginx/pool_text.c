@@ -3,6 +3,7 @@
 
 #include "provider-nginx/backend_text.h"
 #include "provider-nginx/piece_text.h"
+#include "provider-nginx/terms.h"
 #include "provider-proxy/backend_checks.h"
 #include "provider-proxy/checks.h"
 #include "provider-proxy/names.h"
@@ -15,8 +16,6 @@
 enum { CHECK_INTERVAL_MS = 5000, CHECK_TIMEOUT_MS = 2000, CHECK_RISE = 2, CHECK_FALL = 3 };
 
 static const char *const protocols[] = {"http", "https", "h2c", "tcp"};
-static const char *const places[] = {
-	[TLS_VERIFY_SYSTEM] = POOL_TEXT_SYSTEM, [TLS_VERIFY_CA] = "", [TLS_VERIFY_OFF] = "off"};
 static const char *const algorithms[] = {"rr", "least", "source"};
 
 struct writing {
@@ -158,9 +157,13 @@ struct str pool_text_protocol(
 	const struct pool_tls *tls = pool->tls;
 	if (tls == NULL)
 		return arena_printf(arena, "proto %s\n", protocols[pool->protocol]);
-	return arena_printf(arena, "proto %s\ntls %s%s %.*s %s\n", tls->http2 ? "h2" : "https",
-		places[tls->verify], trust->ca.text,
-		STR_FMT(str_is_empty(tls->server_name) ? STR("-") : tls->server_name),
+	/* A name that nobody asks for matters only where it is checked. */
+	bool has_name = !str_is_empty(tls->server_name) &&
+			!(tls->nameless && tls->verify == TLS_VERIFY_OFF);
+	struct str name = has_name ? tls->server_name : tls->nameless ? STR("") : STR("-");
+	struct str terms;
+	return arena_printf(arena, "proto %s\ntls %s %s%.*s %s\n", tls->http2 ? "h2" : "https",
+		terms_name(tls, trust, arena, &terms).text, tls->nameless ? "." : "", STR_FMT(name),
 		trust->client.text[0] != 0 ? trust->client.text : "-");
 }
 

@@ -4,7 +4,7 @@
 
 #include "common/buf.h"
 
-enum { QUOTE_LEN_MAX = 1024 /* nginx refuses words of about 4,000 bytes */ };
+enum { QUOTE_LEN_MAX = 3200 /* nginx refuses words of about 4,000 bytes */ };
 
 /* Appends a value of a template (provider-proxy/template.h), which then means itself and nothing more. Inside of double quotes, those of nginx or of
  * Lua, it gets a backslash before quotes and backslashes; outside of them it is as template_append_bare() has it. -EINVAL, and nothing is

@@ -50,10 +50,11 @@ static void repair_trust(struct repair *repair, const struct name *name)
 bool repair_files(struct repair *repair)
 {
 	struct name name;
+	struct str terms;
 	bool can_start = setup_repair(repair->setup);
 	struct str names = conf_read_trusts(setup_file(repair->setup));
 	(void)repair_placeholder(repair->config->local.state_dir);
-	while (conf_next_trust(&names, &name)) {
+	while (conf_next_trust(&names, &name, &terms)) {
 		if (name_is_one(NAME_AUTHORITY, name_str(&name)))
 			repair_trust(repair, &name);
 	}

@@ -6,6 +6,7 @@
 #include "provider-proxy/trust.h"
 #include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
+#include "provider-nginx/terms.h"
 
 /* Protocol and TLS settings of a pool: as wanted, and as its row says until nginx has loaded the CA. */
 struct spoken {
@@ -47,7 +48,7 @@ static void show(struct speaker *speaker, struct spoken *spoken, const struct na
 	struct str protocol, struct arena *arena)
 {
 	trusts_drop(speaker->trusts, &spoken->shown);
-	trusts_use(speaker->trusts, &spoken->wanted, STR_NONE);
+	trusts_use(speaker->trusts, &spoken->wanted, STR_NONE, STR_NONE);
 	if (strcmp(spoken->shown_client.text, spoken->client.text) != 0)
 		want_client(speaker, name, &spoken->shown_client, NULL, arena);
 	spoken->shown = spoken->wanted;
@@ -74,18 +75,21 @@ static const char *read_trust(
 }
 
 static void want_trust(struct speaker *speaker, struct spoken *spoken, const struct pool *pool,
-	const struct trust *trust, bool is_refused)
+	const struct trust *trust, struct arena *arena, bool is_refused)
 {
-	static const struct name system = {POOL_TEXT_SYSTEM};
 	struct name old = spoken->wanted;
 	struct str content = STR_NONE;
-	spoken->wanted = trust->ca;
-	if (pool->tls->verify == TLS_VERIFY_SYSTEM && !is_refused)
-		spoken->wanted = system;
+	struct str terms = STR_NONE;
+	spoken->wanted = (struct name){0};
+	if (!is_refused)
+		spoken->wanted = terms_name(pool->tls, trust, arena, &terms);
+	/* Its locations are always there. */
+	if (strcmp(spoken->wanted.text, TERMS_OFF) == 0)
+		spoken->wanted = (struct name){0};
 	buf_clear(&speaker->text);
 	if (trust->ca.text[0] != 0 && trust_ca_content(pool->tls, &speaker->text) == 0)
 		content = buf_str(&speaker->text);
-	trusts_use(speaker->trusts, &spoken->wanted, content);
+	trusts_use(speaker->trusts, &spoken->wanted, content, terms);
 	trusts_drop(speaker->trusts, &old);
 	spoken->client = trust->client;
 }
@@ -125,7 +129,7 @@ static void adopt(struct speaker *speaker, struct spoken *spoken, const struct n
 	copy_name(next_word(&words), &spoken->shown);
 	(void)next_word(&words);
 	copy_name(next_word(&words), &spoken->shown_client);
-	trusts_use(speaker->trusts, &spoken->shown, STR_NONE);
+	trusts_use(speaker->trusts, &spoken->shown, STR_NONE, STR_NONE);
 	if (spoken->shown_client.text[0] == 0)
 		return;
 	struct str key = client_key(arena, name, &spoken->shown_client);
@@ -177,7 +181,7 @@ struct str speech_settle(struct speaker *speaker, struct speech *speech, const s
 	}
 	const char *refused = read_trust(speaker, pool, &trust);
 	struct spoken *spoken = spoken_of(speaker, speech, name, arena);
-	want_trust(speaker, spoken, pool, &trust, refused != NULL);
+	want_trust(speaker, spoken, pool, &trust, arena, refused != NULL);
 	want_client(speaker, name, &trust.client, pool->tls, arena);
 	bool is_live =
 		spoken->wanted.text[0] == 0 || trusts_is_live(speaker->trusts, &spoken->wanted);

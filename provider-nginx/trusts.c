@@ -4,11 +4,14 @@
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "provider-nginx/conf.h"
+#include "provider-nginx/terms.h"
 
 struct entry {
 	struct trust_view view; /* first: trusts_next() converts it back */
 	RB_ENTRY(entry) node;
+	struct name base; /* of its terms, if `has_base` */
 	size_t users;
+	bool has_base; /* it is a user of its base */
 	bool is_live;
 };
 
@@ -49,19 +52,47 @@ static void settle(struct trusts *trusts, struct entry *entry)
 		return;
 	RB_REMOVE(entry_tree, &trusts->tree, entry);
 	free((char *)(uintptr_t)entry->view.content.p);
+	free((char *)(uintptr_t)entry->view.terms.p);
 	free(entry);
 }
 
-void trusts_use(struct trusts *trusts, const struct name *name, struct str content)
+/* Names are digests of contents and terms, so these never change. */
+static void keep(struct str *to, struct str text)
+{
+	if (to->p == NULL && text.len != 0)
+		*to = (struct str){str_dup(text), text.len};
+}
+
+static void add_user(struct trusts *trusts, struct entry *entry)
+{
+	if (entry->users++ == 0)
+		trusts->is_changed = true;
+}
+
+/* NULL: it is a CA itself, or its terms are not known. */
+static struct entry *add_base(struct trusts *trusts, struct entry *entry)
+{
+	struct terms terms;
+	if (!terms_read(entry->view.terms, &terms) || strcmp(terms.base.text, TERMS_OFF) == 0)
+		return NULL;
+	struct entry *base = find_or_add(trusts, &terms.base);
+	if (!entry->has_base)
+		add_user(trusts, base);
+	entry->base = terms.base;
+	entry->has_base = true;
+	return base;
+}
+
+void trusts_use(
+	struct trusts *trusts, const struct name *name, struct str content, struct str terms)
 {
 	if (name->text[0] == 0)
 		return;
 	struct entry *entry = find_or_add(trusts, name);
-	/* The name is a digest of the content, so the content never changes. */
-	if (entry->view.content.p == NULL && content.p != NULL)
-		entry->view.content = (struct str){str_dup(content), content.len};
-	if (entry->users++ == 0)
-		trusts->is_changed = true;
+	keep(&entry->view.terms, terms);
+	struct entry *base = add_base(trusts, entry);
+	keep(base != NULL ? &base->view.content : &entry->view.content, content);
+	add_user(trusts, entry);
 }
 
 void trusts_drop(struct trusts *trusts, const struct name *name)
@@ -70,6 +101,9 @@ void trusts_drop(struct trusts *trusts, const struct name *name)
 	if (entry == NULL || --entry->users != 0)
 		return;
 	trusts->is_changed = true;
+	if (entry->has_base)
+		trusts_drop(trusts, &entry->base);
+	entry->has_base = false;
 	settle(trusts, entry);
 }
 
@@ -88,11 +122,17 @@ void trusts_set_live(struct trusts *trusts, struct str conf)
 {
 	struct entry *entry;
 	struct entry *next;
+	struct str terms;
 	struct name name;
 	RB_FOREACH (entry, entry_tree, &trusts->tree)
 		entry->is_live = false;
-	for (struct str rest = conf_read_trusts(conf); conf_next_trust(&rest, &name);)
-		find_or_add(trusts, &name)->is_live = true;
+	for (struct str rest = conf_read_trusts(conf); conf_next_trust(&rest, &name, &terms);) {
+		entry = find_or_add(trusts, &name);
+		entry->is_live = true;
+		keep(&entry->view.terms, terms);
+		if (entry->users != 0)
+			(void)add_base(trusts, entry);
+	}
 	RB_FOREACH_SAFE (entry, entry_tree, &trusts->tree, next)
 		settle(trusts, entry);
 }

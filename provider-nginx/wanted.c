@@ -171,9 +171,15 @@ static void add_trusts(struct wanted *wanted)
 {
 	struct conf *conf = &wanted->conf;
 	const struct trust_view *view = NULL;
-	while ((view = trusts_next(objects_trusts(wanted->parts.objects), view)) != NULL)
-		*(struct name *)arena_push(&wanted->arena, (void **)&conf->trusts,
-			&conf->trust_count, sizeof(struct name)) = view->name;
+	while ((view = trusts_next(objects_trusts(wanted->parts.objects), view)) != NULL) {
+		struct conf_trust *trust = arena_push(
+			&wanted->arena, (void **)&conf->trusts, &conf->trust_count, sizeof(*trust));
+		*trust = (struct conf_trust){.name = view->name, .terms.base = view->name};
+		if (str_is_empty(view->terms))
+			continue;
+		trust->text = arena_str(&wanted->arena, view->terms);
+		must(terms_read(trust->text, &trust->terms));
+	}
 }
 
 /* ---- several sockets of one port ---- */

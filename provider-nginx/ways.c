@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { BUFFER_ONLY = WAYS_MAX - 2, BUFFERS = 3 };
+enum { BUFFER_ONLY = WAYS_NEW - 2, BUFFERS = 3 };
 
 static const unsigned ways_statuses[WAYS_STATUSES] = {403, 404, 429, 500, 502, 503, 504};
 /* The first two are what nginx does anyway, the first four belong to each way with retries. */
@@ -34,10 +34,13 @@ bool ways_need_location(const struct retries *retries, unsigned statuses)
 
 void ways_add(struct ways *ways, const struct way *way)
 {
-	if (!way->has_retries && way->buffer == WAY_STREAMS)
+	bool is_plain = !way->has_retries && way->buffer == WAY_STREAMS;
+	if (is_plain && !way->is_old)
 		return;
 	size_t index = way->has_retries ? (size_t)way->statuses * BUFFERS + way->buffer
+		       : is_plain       ? (size_t)WAYS_NEW
 					: BUFFER_ONLY + (size_t)(way->buffer - WAY_MEMORY);
+	index += way->is_old ? WAYS_NEW : 0;
 	ways->bits[index / 64] |= UINT64_C(1) << index % 64;
 }
 
@@ -46,11 +49,25 @@ static void write_name(struct way_cursor *cursor)
 	static const char *const tails[] = {
 		[WAY_STREAMS] = "", [WAY_MEMORY] = "_m", [WAY_DISK] = "_b"};
 	const char *tail = tails[cursor->way.buffer];
+	const char *head = cursor->way.is_old ? "_o" : "";
 	if (cursor->way.has_retries)
-		snprintf(cursor->name, sizeof(cursor->name), "_r%02x%s",
+		snprintf(cursor->name, sizeof(cursor->name), "%s_r%02x%s", head,
 			cursor->way.statuses & 0x7f, tail);
 	else
-		snprintf(cursor->name, sizeof(cursor->name), "%s", tail);
+		snprintf(cursor->name, sizeof(cursor->name), "%s%s", head, tail);
+}
+
+/* Of a place among those of one version of HTTP. */
+static struct way way_at(size_t at)
+{
+	bool has_retries = at < BUFFER_ONLY;
+	bool has_disk = has_retries ? at % BUFFERS == WAY_DISK : at == BUFFER_ONLY + 1;
+	bool streams = at == WAYS_NEW || (has_retries && at % BUFFERS == WAY_STREAMS);
+	return (struct way){.has_retries = has_retries,
+		.buffer = has_disk  ? WAY_DISK
+			  : streams ? WAY_STREAMS
+				    : WAY_MEMORY,
+		.statuses = has_retries ? (unsigned)at / BUFFERS : 0};
 }
 
 bool ways_next(const struct ways *ways, size_t index, struct way_cursor *cursor)
@@ -60,14 +77,8 @@ bool ways_next(const struct ways *ways, size_t index, struct way_cursor *cursor)
 		at++;
 	if (at == WAYS_MAX)
 		return false;
-	bool has_retries = at < BUFFER_ONLY;
-	bool has_disk = has_retries ? at % BUFFERS == WAY_DISK : at == BUFFER_ONLY + 1;
-	bool streams = has_retries && at % BUFFERS == WAY_STREAMS;
-	cursor->way = (struct way){.has_retries = has_retries,
-		.buffer = has_disk  ? WAY_DISK
-			  : streams ? WAY_STREAMS
-				    : WAY_MEMORY,
-		.statuses = has_retries ? (unsigned)at / BUFFERS : 0};
+	cursor->way = way_at(at < WAYS_NEW ? at : at - WAYS_NEW);
+	cursor->way.is_old = at >= WAYS_NEW;
 	cursor->next = at + 1;
 	write_name(cursor);
 	return true;

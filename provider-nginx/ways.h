@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ways to ask a backend that nginx knows only as directives of a location: at which answers another endpoint is asked, and whether an answer is read as fast
- * as the backend sends it. There are few that anybody wants, and each that somebody has wanted stays until this program ends: policies come and go without a
+ * Ways to ask a backend that nginx knows only as directives of a location: at which answers another endpoint is asked, whether an answer is read as fast
+ * as the backend sends it, and the version of HTTP. There are few that anybody wants, and each that somebody has wanted stays until this program ends: policies come and go without a
  * reload. No I/O.
  */
 #pragma once
@@ -14,8 +14,9 @@
 
 enum {
 	WAYS_STATUSES = 7,      /* at which nginx can ask another endpoint */
-	WAYS_MAX = 3 * 128 + 2, /* each set of them three times, and those that only read ahead */
-	WAY_NAME_MAX = 8,
+	WAYS_NEW = 3 * 128 + 2, /* each set of them three times, and those that only read ahead */
+	WAYS_MAX = 2 * WAYS_NEW + 1, /* and again with HTTP/1.0, which alone is one, too */
+	WAY_NAME_MAX = 10,
 };
 
 enum way_buffer {
@@ -25,6 +26,7 @@ enum way_buffer {
 };
 
 struct way {
+	bool is_old; /* HTTP/1.0 is spoken */
 	bool has_retries; /* on what it cannot do without a location of its own; every cause, the Lua decides */
 	enum way_buffer buffer;
 	unsigned statuses; /* a bit for each of 403, 404, 429, 500, 502, 503 and 504 */
@@ -44,8 +46,9 @@ struct way_cursor {
 	struct way way;
 	size_t next;
 	size_t next_cause;
-	const char *cause;       /* as nginx calls it: `error`, `http_503` */
-	char name[WAY_NAME_MAX]; /* as lua/sluice/ways.lua says it: `_r30`, `_r30_b`, `_m` */
+	const char *cause; /* as nginx calls it: `error`, `http_503` */
+	char name
+		[WAY_NAME_MAX]; /* as lua/sluice/ways.lua says it: `_r30`, `_r30_b`, `_m`, `_o_r30` */
 };
 
 /* The first one for `index` 0, then the next; false: there is none. */

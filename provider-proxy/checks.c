@@ -8,29 +8,39 @@ static bool is_label_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-static bool check_label(struct str label)
+static bool check_label(struct str label, bool has_underscores)
 {
 	if (label.len == 0 || label.len > 63 || label.p[0] == '-' || label.p[label.len - 1] == '-')
 		return false;
 	for (size_t i = 0; i < label.len; i++) {
-		if (!is_label_char(label.p[i]))
+		if (!is_label_char(label.p[i]) && !(has_underscores && label.p[i] == '_'))
 			return false;
 	}
 	return true;
 }
 
-bool check_host(struct str host)
+static bool check_labels(struct str host, bool has_underscores)
 {
 	if (host.len == 0 || host.len > CHECK_HOST_LEN_MAX)
 		return false;
 	for (size_t start = 0, i = 0; i <= host.len; i++) {
 		if (i < host.len && host.p[i] != '.')
 			continue;
-		if (!check_label((struct str){host.p + start, i - start}))
+		if (!check_label((struct str){host.p + start, i - start}, has_underscores))
 			return false;
 		start = i + 1;
 	}
 	return true;
+}
+
+bool check_host(struct str host)
+{
+	return check_labels(host, false);
+}
+
+bool check_server_name(struct str name)
+{
+	return check_labels(name, true);
 }
 
 bool check_wildcard(struct str host)

@@ -23,6 +23,8 @@ enum {
 
 /* Lower-case DNS name (RFC 1123) of at most 253 bytes, labels of at most 63; no trailing dot, no port. */
 bool check_host(struct str host);
+/* Likewise of a backend, for TLS: underscores are good, too. */
+bool check_server_name(struct str name);
 /* `NAMESPACE/NAME` of an object of Kubernetes: lower-case letters, digits, `-` and `.`. */
 bool check_owner(struct str owner);
 /* `*.` followed by such a name. */

@@ -27,6 +27,7 @@ enum {
 	NAME_AUTHORITY = 'a',
 	NAME_CLIENT = 'i',
 	NAME_TRUST = 't',
+	NAME_TERMS = 'm',
 };
 
 struct name {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "common/arena.h"
 #include "common/buf.h"
 #include "proto/model.h"
 #include "provider-proxy/names.h"
@@ -23,6 +24,10 @@ struct trust {
 bool trust_read_file_name(struct str file, struct name *ret_name);
 /* NULL and *ret_trust, or why no connection may be made with these settings, in words for the owner. */
 const char *trust_of(const struct pool_tls *tls, struct trust *ret_trust);
+/* Whether handshakes are made otherwise than usual. */
+bool trust_has_terms(const struct pool_tls *tls);
+/* With colons between them, of ciphers that trust_of() has accepted; empty: the usual ones. Lives in the arena. */
+struct str trust_ciphers(const struct pool_tls *tls, struct arena *arena);
 /* Appends the content of the file: PEM blocks with nothing between them. For a name that trust_of() has returned. -EMSGSIZE when it
  * does not fit. */
 [[nodiscard]] int trust_ca_content(const struct pool_tls *tls, struct buf *out);

@@ -86,8 +86,20 @@ enum policy_bit {
 #define ANNOTATION_CHOOSE_INGRESS(backend_, other_)   other_
 #define ANNOTATION_CHOOSE_BACKEND(backend_, other_)   backend_
 
+/* What a dialect says of TLS to backends beyond its annotations here: how handshakes are made. */
+struct backend_terms {
+	bool sends_name;       /* the server name is asked for */
+	struct str usual_name; /* in place of the Service's, where no name is said; empty: none */
+	/* These count only if the Secret that is named has authorities. */
+	uint64_t min_version; /* as in struct pool_tls */
+	uint64_t max_version;
+	uint64_t max_depth;
+	struct str_list ciphers;
+};
+
 /* How to connect to backends, as the annotations ask. */
 struct backend_wish {
+	const struct backend_terms *terms; /* NULL: the provider's own */
 #define ANNOTATION(place_, member_, type_, ...) \
 	ANNOTATION_CHOOSE_##place_(ANNOTATION_C_##type_ member_;, )
 #include "translator/annotations.def"

@@ -100,16 +100,51 @@ static const char *show_client(const struct settling *s)
 	return NULL;
 }
 
+/* NULL: handshakes are the provider's own. */
+static const struct backend_terms *terms_of(const struct settling *s)
+{
+	bool is_missing = (s->request->missing & POLICY_BACKEND_TLS_TERMS) != 0;
+	return is_missing ? NULL : s->request->wish->terms;
+}
+
 static void name_server(const struct settling *s)
 {
 	const struct object_ref *service = &s->pool->service;
+	const struct backend_terms *terms = terms_of(s);
+	s->tls->nameless = terms != NULL && !terms->sends_name;
+	/* Nobody asks for it then. */
+	if (s->tls->nameless && s->tls->verify == TLS_VERIFY_OFF)
+		return;
 	if (!str_is_empty(s->request->wish->name))
 		s->tls->server_name = s->request->wish->name;
+	else if (terms != NULL && !str_is_empty(terms->usual_name))
+		s->tls->server_name = terms->usual_name;
 	else if (!str_is_empty(s->pool->external_name))
 		s->tls->server_name = s->pool->external_name;
 	else if (s->tls->verify != TLS_VERIFY_OFF)
 		s->tls->server_name = arena_printf(s->arena, "%.*s.%.*s.svc",
 			STR_FMT(service->name), STR_FMT(service->namespace));
+}
+
+static bool has_authorities(const struct secret_record *secret)
+{
+	return secret != NULL && !str_is_empty(secret->ca);
+}
+
+static void make_terms(const struct settling *s)
+{
+	const struct backend_terms *terms = s->request->wish->terms;
+	if (terms == NULL ||
+		(!has_authorities(s->request->client) && !has_authorities(s->request->ca)))
+		return;
+	if (terms_of(s) != NULL) {
+		s->tls->min_version = terms->min_version;
+		s->tls->max_version = terms->max_version;
+		s->tls->ciphers = terms->ciphers;
+	}
+	if ((s->request->missing & POLICY_BACKEND_TLS_DEPTH) == 0 &&
+		s->tls->verify != TLS_VERIFY_OFF)
+		s->tls->max_depth = terms->max_depth;
 }
 
 /* NULL, or why there can be no connection. */
@@ -118,9 +153,11 @@ static const char *settle(const struct settling *s)
 	const char *refusal = trust(s);
 	if (refusal == NULL)
 		refusal = show_client(s);
-	if (refusal == NULL)
-		name_server(s);
-	return refusal;
+	if (refusal != NULL)
+		return refusal;
+	name_server(s);
+	make_terms(s);
+	return NULL;
 }
 
 /* ---- result ---- */

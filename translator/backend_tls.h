@@ -16,6 +16,7 @@ struct backend_tls_request {
 	const struct secret_record *ca;  /* the Secrets that it names; NULL: missing */
 	const struct secret_record *client;
 	bool takes_keyless; /* Secrets come without their keys */
+	uint64_t missing;   /* words that the provider has not listed: enum policy_bit */
 };
 
 /* Call after backend_build(), whose problem stays unless this one is worse. Texts of the pool may point into the

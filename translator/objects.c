@@ -241,7 +241,8 @@ static void settle_tls(const struct objects *objects, const struct backend_wish 
 {
 	static const struct backend_wish none = {0};
 	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none,
-		.takes_keyless = secrets_take_keyless(objects->secrets)};
+		.takes_keyless = secrets_take_keyless(objects->secrets),
+		.missing = provider_peer_limits(objects->provider).policies};
 	if (!provider_peer_is_merged(objects->provider) ||
 		(provider_peer_limits(objects->provider).policies & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;

@@ -42,6 +42,7 @@ static const struct {
 	MEMBER(RETRIES, retries),
 	MEMBER(BUFFERING, buffering),
 	MEMBER(BANDWIDTH, bandwidth),
+	MEMBER(BACKEND_HTTP, backend_http),
 	MEMBER(LOCATION_REWRITE, location_changes),
 	MEMBER(COOKIE_REWRITE, cookie_domains),
 	MEMBER(COOKIE_REWRITE, cookie_paths),
@@ -64,8 +65,8 @@ static bool asks_anything(const struct policy *p)
 	       p->response_headers.count != 0 || p->timeouts != NULL || p->external_auth != NULL ||
 	       p->mirrors.count != 0 || p->error_pages != NULL || p->fallback_pool.len != 0 ||
 	       p->retries != NULL || p->buffering != NULL || p->bandwidth != NULL ||
-	       p->location_changes.count != 0 || p->cookie_domains.count != 0 ||
-	       p->cookie_paths.count != 0;
+	       p->backend_http != NULL || p->location_changes.count != 0 ||
+	       p->cookie_domains.count != 0 || p->cookie_paths.count != 0;
 }
 
 /* ---- what cannot be had ---- */

@@ -91,8 +91,20 @@ static uint64_t mix_check(uint64_t digest, const struct health_check *c)
 	return mix_number(digest, c->fall);
 }
 
+static uint64_t mix_terms(uint64_t digest, const struct backend_terms *t)
+{
+	digest = mix_text(digest, t->usual_name);
+	digest = mix_number(digest,
+		t->min_version << 32 | t->max_version << 16 | t->max_depth << 1 | t->sends_name);
+	for (size_t i = 0; i < t->ciphers.count; i++)
+		digest = mix_text(digest, t->ciphers.items[i]);
+	return digest;
+}
+
 static uint64_t mix_backend(uint64_t digest, const struct backend_wish *b)
 {
+	if (b->terms != NULL)
+		digest = mix_terms(digest, b->terms);
 	digest = mix_text(digest, b->ca);
 	digest = mix_text(digest, b->name);
 	digest = mix_text(digest, b->client);

@@ -44,6 +44,7 @@ LINES = [re.compile(text) for text in (
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
+    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify none ssl-min-ver TLSv1\.2 ssl-max-ver TLSv1\.3 ciphers [A-Z0-9:-]+ alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
     r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed )[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
     r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*",
@@ -81,6 +82,8 @@ def stanzas(text: str, number: int) -> list[dict]:
         pool(f"ca {text}"[:1000], *odd, protocol="https", tls=tls),
         pool(f"name {text}"[:1000], *odd, protocol="https", tls={**tls, "server_name": text[:253]}),
         pool(f"key {text}"[:1000], *odd, protocol="https", tls={**tls, "client_key": pem}),
+        pool(f"ciphers {text}"[:1000], *odd, protocol="https", tls={"verify": "off", "nameless": True, "ciphers": ["AES128-SHA", text[:253]], "max_depth": 7}),
+        pool(f"terms {text}"[:1000], *odd, protocol="https", tls={"verify": "off", "nameless": True, "min_version": 12, "max_version": 13, "ciphers": ["AES128-SHA", "AES256-SHA"]}),
         pool(pool_id[:1000], *odd, service={"namespace": text[:63], "name": text[:253], "uid": text[:128]}, port_name=text[:253],
              external_name=text[:255], stickiness={"name": text[:253], "cookie": text[:253], "domain": text[:255]},
              health_check={"service": text[:253], "type": "http", "path": "/" + path, "interval_ms": 4294967295}),

@@ -108,21 +108,22 @@ def test_idle_connections_do_not_count(line, web) -> None:
             wait_for(lambda link=link: status(link) == 200, "the request before it to have ended", PATIENCE)
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_a_body_is_waited_for_or_not(line, web, is_kept) -> None:
+@pytest.mark.parametrize("word", ["on", "", "off"])
+def test_a_body_is_waited_for_or_not(line, web, word) -> None:
     """BS-08, BS-09"""
+    is_kept = word != "off"
     if is_kept and line.name == "haproxy":
         pytest.skip("HAProxy passes bodies on as they come")
-    name = f"body-{'on' if is_kept else 'off'}"
-    line.cluster.apply(ingress(line, name, {"proxy-request-buffering": "on" if is_kept else "off"}))
+    name = f"body-{word or 'usual'}"
+    line.cluster.apply(ingress(line, name, {"proxy-request-buffering": word} if word else {}))
     wait_status(line, 200, f"{name}.test")
     with contextlib.closing(dial(line.proxy.address, line.proxy.http)) as link:
-        link.sendall(f"POST /slow HTTP/1.1\r\nHost: {name}.test\r\nContent-Length: 20000\r\n\r\n".encode() + b"x" * 10000)
+        link.sendall(f"POST /slow-{name} HTTP/1.1\r\nHost: {name}.test\r\nContent-Length: 20000\r\n\r\n".encode() + b"x" * 10000)
         if not is_kept:
-            wait_for(lambda: "/slow" in web.begun, "the backend to have got the beginning", PATIENCE)
+            wait_for(lambda: f"/slow-{name}" in web.begun, "the backend to have got the beginning", PATIENCE)
         else:
-            wait_status(line, 200, f"{name}.test", "/later")
-            assert "/slow" not in web.begun and "/later" in web.begun
+            wait_status(line, 200, f"{name}.test", f"/later-{name}")
+            assert f"/slow-{name}" not in web.begun and f"/later-{name}" in web.begun
         link.sendall(b"x" * 10000)
         assert read_answer(link, "POST").status == 200
 

@@ -229,15 +229,43 @@ def test_what_goes_on_while_a_body_is_read_counts(proxy: Nginx) -> None:
 
 
 def test_bodies_are_counted_together(proxy: Nginx) -> None:
-    """A worker keeps 4 GB of them at a time; who asks for more than what is left is sent away, before anything of it is read."""
-    with Backend("one") as pod:
-        proxy.apply(pool("one", pod), policy(buffering={"request": True}), host("a.test", rule()))
-        with contextlib.ExitStack() as stack:
+    """A worker keeps 4 GB of them at a time; who asks for more than what is left is sent away, before anything of it is read, if they have to be kept; otherwise passed on."""
+    with Backend("one") as pod, Backend("pages") as pages:
+        proxy.apply(pool("one", pod), pool("pages", pages), policy(buffering={"request": True}),
+                    policy("kept", error_pages={"statuses": [{"status": 502}], "pool": "pages"}), host("a.test", rule()), host("b.test", rule(policy_id="kept")))
+
+        def begin_three(stack: contextlib.ExitStack, name: bytes) -> list[socket.socket]:
             # More than there are workers: one of them would have two.
             links = [stack.enter_context(contextlib.closing(dial(proxy.address, proxy.http))) for _ in range(3)]
             for link in links:
-                link.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3000000000\r\n\r\nx")
+                link.sendall(b"POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 3000000000\r\n\r\nx" % name)
+            return links
+
+        with contextlib.ExitStack() as stack:
+            links = begin_three(stack, b"b.test")
             refused = wait_for(lambda: select.select(links, [], [], 1)[0], "one of them to be sent away")
             assert {read_answer(link, "POST").status for link in refused} == {503}
             assert len(refused) < len(links)
+        wait_for(lambda: proxy.request("b.test", method="POST", body=b"x" * 100000).status == 200, "room for others")
+        asked = pod.accepted
+        with contextlib.ExitStack() as stack:
+            links = begin_three(stack, b"a.test")
+            wait_for(lambda: pod.accepted > asked, "one of them to be passed on")
+            assert pod.accepted < asked + len(links)
+            assert not select.select(links, [], [], 0)[0]
         wait_for(lambda: proxy.request("a.test", method="POST", body=b"x" * 100000).status == 200, "room for others")
+
+
+def test_bodies_without_any_bound_are_few(proxy: Nginx) -> None:
+    """Four at a time of a worker are read whole, although nothing says how long they get; the others are passed on, and those that end make room, also if their clients go."""
+    with Backend("one") as pod:
+        proxy.apply(pool("one", pod), policy(buffering={"request": True}), host("a.test", rule()))
+        for _ in range(2):
+            asked = pod.accepted
+            with contextlib.ExitStack() as stack:
+                links = [stack.enter_context(contextlib.closing(dial(proxy.address, proxy.http))) for _ in range(9)]
+                for link in links:
+                    link.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
+                wait_for(lambda: pod.accepted > asked, "one of them to be passed on")
+                assert pod.accepted < asked + len(links)
+            wait_for(lambda: proxy.request("a.test", method="POST", body=b"x" * 100000).status == 200, "the others to be served")

@@ -2,12 +2,13 @@
 """TLS from each local proxy to its backends, with real handshakes: who is trusted, for which name, who we are, and HTTP/2 within."""
 from __future__ import annotations
 
+import ssl
 import threading
 
 import pytest
 
 from lib.backend import Backend, H2Backend
-from lib.certs import Authority, self_signed
+from lib.certs import Authority, chained, self_signed
 from lib.local_proxy import PATIENCE, certificate, host, pool
 from lib.proxies import PROXIES, proxy_class
 from lib.raw_http import H2Client
@@ -117,6 +118,54 @@ def test_no_trust_is_borrowed(proxy, apply, pods, ours, theirs):
         assert proxy.reached("open.test") == "pod"
         for name in ("unknown", "astray", "elsewhere", "nobody"):
             assert proxy.reached(f"{name}.test") in UNSERVED, name
+
+
+def test_handshakes_are_made_as_is_said(proxy, apply, pods, ours):
+    """A server name that is not sent is still checked; versions and ciphers are those that are offered; and no such connection serves another pool of the same endpoint."""
+    pair = ours.sign("s.internal", "t_u")
+    pod, new = pods("pod", tls=pair), pods("new", tls=pair, least=ssl.TLSVersion.TLSv1_3)
+    old = {"min_version": 12, "max_version": 12}
+    cipher = "ECDHE-ECDSA-AES128-GCM-SHA256"  # not the one that these backends like best
+    pools = {"usual": (pod, {"verify": "off"}), "nameless": (pod, {"verify": "off", "nameless": True}), "kept": (pod, by_ca(ours, nameless=True)),
+             "wrong": (pod, by_ca(ours, "x.internal", nameless=True)), "underscore": (pod, by_ca(ours, "t_u")), "old": (pod, {"verify": "off", **old}),
+             "chosen": (pod, by_ca(ours, **old, ciphers=[cipher])), "new": (new, by_ca(ours)), "newest": (new, by_ca(ours, min_version=13, max_version=13)),
+             "both": (pod, by_ca(ours, min_version=12, max_version=13)), "never": (new, by_ca(ours, **old))}
+    apply(*(https(name, endpoint, **tls) for name, (endpoint, tls) in pools.items()), *(host(f"{name}.test", ("/", name)) for name in pools))
+
+    def shook(pool_id: str, **wanted: str | None) -> None:
+        seen = proxy.request(f"{pool_id}.test").json["tls"]
+        assert {key: seen[key] for key in wanted} == wanted, pool_id
+
+    for _ in range(4):
+        shook("usual", name="usual.test", version="TLSv1.3")
+        shook("nameless", name=None, version="TLSv1.3")
+        shook("kept", name=None)
+        shook("underscore", name="t_u")
+        shook("old", name="old.test", version="TLSv1.2")
+        shook("chosen", name="s.internal", version="TLSv1.2", cipher=cipher)
+        shook("new", version="TLSv1.3")
+        shook("newest", version="TLSv1.3")
+        shook("both", version="TLSv1.3")
+        assert proxy.reached("wrong.test") in UNSERVED and proxy.reached("never.test") in UNSERVED
+
+
+def test_chains_have_a_length(proxy, apply, pods, ours):
+    """Authorities between an endpoint's certificate and the one that is trusted."""
+    if proxy.name == "haproxy":
+        pytest.skip("HAProxy takes chains of any length")
+    deep = pods("deep", tls=chained("s.internal", ours, 2))
+    apply(*(https(f"d{depth}", deep, **by_ca(ours, max_depth=depth)) for depth in (1, 2, 3)), *(host(f"d{depth}.test", ("/", f"d{depth}")) for depth in (1, 2, 3)))
+    assert proxy.reached("d1.test") in UNSERVED and proxy.reached("d2.test") == proxy.reached("d3.test") == "deep"
+
+
+def test_what_no_handshake_can_be_made_of_is_told(proxy, apply, pods, ours):
+    pod = pods("pod", tls=ours.sign("s.internal"))
+    bad = [{"min_version": 11}, {"max_version": 1}, {"min_version": 13, "max_version": 12}, {"ciphers": ["NOBODY-KNOWS-IT"]}, {"ciphers": ["AES128-SHA\n}"]},
+           {"ciphers": ["@SECLEVEL=0:ALL"]}]
+    apply(https("good", pod, **by_ca(ours)), *(https(f"b{index}", pod, **by_ca(ours, **tls)) for index, tls in enumerate(bad)), host("good.test", ("/", "good")),
+          *(host(f"b{index}.test", ("/", f"b{index}")) for index, _ in enumerate(bad)))
+    assert proxy.reached("good.test") == "pod"
+    assert [proxy.reached(f"b{index}.test") for index, _ in enumerate(bad)] == [503] * len(bad)
 
 
 def test_a_client_certificate_is_shown_and_renewed(alone, pods, ours, theirs):

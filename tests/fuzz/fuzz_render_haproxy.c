@@ -133,7 +133,7 @@ static const char *server_slot_of(const struct world *world, struct str before, 
 		word = (struct str){word.p + sizeof(sni) - 1, word.len - sizeof(sni)};
 	if (!is_sni && !str_eq_c(before, "verifyhost") && !str_eq_c(before, "check-sni"))
 		return NULL;
-	if (!check_host(word) || !world_has_text(world, word))
+	if (!check_server_name(word) || !world_has_text(world, word))
 		return NULL;
 	return is_sni ? "str(<host>)" : "<host>";
 }

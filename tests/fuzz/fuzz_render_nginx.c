@@ -182,21 +182,30 @@ static struct str word_of(const struct world *world, const struct lexer *lexer,
 	return word;
 }
 
-/* However many CAs there are. */
+/* ("NAME"), as often as there are CAs and terms. */
+static size_t trust_at(struct str text)
+{
+	struct str name = str_skip(text, 2);
+	if (!str_starts_with(text, STR("(\"")))
+		return 0;
+	const char *end = str_find(name, '"');
+	must(end != NULL);
+	name.len = (size_t)(end - name.p);
+	must(name_is_one(NAME_AUTHORITY, name) || name_is_one(NAME_TERMS, name) ||
+		str_eq_c(name, POOL_TEXT_SYSTEM) || str_starts_with(name, STR("_")));
+	must(str_starts_with(str_skip(text, name.len + 2), STR("\")")));
+	return name.len + 4;
+}
+
 static void add_lua(struct buf *form, struct str lua)
 {
-	static const char mark[] = "\"off";
+	static const char mark[] = ")(\"";
 	const char *at = lua.len != 0 ? memmem(lua.p, lua.len, mark, sizeof(mark) - 1) : NULL;
-	struct str rest =
-		at != NULL ? str_skip(lua, (size_t)(at - lua.p) + sizeof(mark) - 1) : STR("");
-	forms_word(form, (struct str){lua.p, lua.len - rest.len});
-	while (rest.len > NAME_LEN && rest.p[0] == ' ') {
-		bool is_name = name_is_one(NAME_AUTHORITY, (struct str){rest.p + 1, NAME_LEN});
-		must(is_name || str_starts_with(rest, STR(" " POOL_TEXT_SYSTEM)));
-		rest = str_skip(rest, 1 + (is_name ? NAME_LEN : strlen(POOL_TEXT_SYSTEM)));
-	}
-	if (str_starts_with(rest, STR(" " POOL_TEXT_SYSTEM)))
-		rest = str_skip(rest, 1 + strlen(POOL_TEXT_SYSTEM));
+	size_t len = at != NULL ? (size_t)(at - lua.p) + 1 : lua.len;
+	struct str rest = str_skip(lua, len);
+	forms_word(form, (struct str){lua.p, len});
+	while ((len = trust_at(rest)) != 0)
+		rest = str_skip(rest, len);
 	forms_word(form, rest);
 }
 
@@ -255,8 +264,11 @@ static struct str pool_word(const struct world *world, struct str kind, size_t i
 		return STR("<cookie>");
 	if (is_sticky && i == 3 && check_host(word))
 		return STR("<domain>");
-	if (str_eq_c(kind, "tls") && i == 2 && check_host(word) && world_has_text(world, word))
-		return STR("<host>");
+	/* A dot before it: nobody is asked for it. */
+	struct str name = str_skip(word, str_starts_with(word, STR(".")) ? 1 : 0);
+	if (str_eq_c(kind, "tls") && i == 2 && check_server_name(name) &&
+		world_has_text(world, name))
+		return name.len == word.len ? STR("<host>") : STR("<unasked-host>");
 	if (str_eq_c(kind, "service") && i == 1 && check_token(word))
 		return STR("<service>");
 	if (str_eq_c(kind, "service") && i == 3 && check_token(word))
@@ -410,8 +422,13 @@ static void check_trusts(struct objects *objects)
 	static const struct name system = {POOL_TEXT_SYSTEM};
 	const struct trust_view *view = NULL;
 	while ((view = trusts_next(objects_trusts(objects), view)) != NULL) {
+		struct terms terms;
 		if (strcmp(view->name.text, system.text) == 0)
 			continue;
+		if (name_is_one(NAME_TERMS, name_str(&view->name))) {
+			must(terms_read(view->terms, &terms) && view->content.p == NULL);
+			continue;
+		}
 		must(name_is_one(NAME_AUTHORITY, name_str(&view->name)));
 		forms_check_pem(view->content);
 	}

@@ -51,7 +51,7 @@ static bool is_address(struct str word)
 static size_t name_at(struct str word, size_t at)
 {
 	static const char letters[] = {NAME_LOAD_BALANCER, NAME_HOST, NAME_POOL, NAME_CERTIFICATE,
-		NAME_AUTHORITY, NAME_CLIENT, 0};
+		NAME_AUTHORITY, NAME_CLIENT, NAME_TERMS, 0};
 	struct str name = {word.p + at, NAME_LEN};
 	if (word.len - at < NAME_LEN || strchr(letters, word.p[at]) == NULL)
 		return 0;

@@ -28,10 +28,23 @@ static void fill_pool(struct world *world, const char *id, unsigned which,
 	must(world_stage(world, &pool));
 }
 
+void world_fill_terms(struct pool_tls *tls, unsigned which)
+{
+	static struct str cipher = STR("AES128-SHA");
+	tls->nameless = which == 1 || which == 2;
+	tls->min_version = which >= 2 ? 12 : 0;
+	tls->max_version = which >= 2 ? 13 : 0;
+	if (which == 3)
+		tls->ciphers = (struct str_list){&cipher, 1};
+	tls->max_depth = which == 3 ? 1 : 0;
+}
+
 /* Every way to speak TLS, with what can stand before it in the line of a server. */
 static void fill_tls_pools(struct world *world)
 {
-	for (unsigned i = 0; i < 4 * 4 * 2 * 2 * 3; i++) {
+	static const char *const ids[WORLD_TERMS] = {"tls", "tls-n", "tls-v", "tls-c"};
+	for (unsigned k = 0; k < 4 * 4 * 2 * 2 * 3 * WORLD_TERMS; k++) {
+		unsigned i = k / WORLD_TERMS;
 		unsigned how = i / 4 % 4;
 		bool has_client = i / 32 % 2 != 0;
 		struct health_check check = {
@@ -46,7 +59,8 @@ static void fill_tls_pools(struct world *world)
 			.client_chain = str_from(has_client ? world_authority : ""),
 			.client_key = str_from(has_client ? world_authority_key : ""),
 		};
-		fill_pool(world, "tls", i, NULL, i / 64 != 0 ? &check : NULL, &tls);
+		world_fill_terms(&tls, k % WORLD_TERMS);
+		fill_pool(world, ids[k % WORLD_TERMS], i, NULL, i / 64 != 0 ? &check : NULL, &tls);
 	}
 }
 

@@ -333,6 +333,21 @@ static struct health_check *draw_check(struct world *world)
 	return check;
 }
 
+/* How handshakes are made: as usual, or one of the ways that world_fill_terms() has. */
+static void draw_terms(struct world *world, struct pool_tls *tls)
+{
+	static const uint64_t versions[] = {12, 13, 11, UINT64_MAX};
+	world_fill_terms(tls, world_pick(world, WORLD_TERMS));
+	if (tls->min_version != 0)
+		tls->min_version = versions[world_pick(world, 4)];
+	if (tls->max_version != 0)
+		tls->max_version = versions[world_pick(world, 4)];
+	if (tls->ciphers.count != 0) {
+		tls->ciphers.items = items(world, sizeof(struct str));
+		tls->ciphers.items[0] = text(world, "AES128-SHA");
+	}
+}
+
 static struct pool_tls *draw_tls(struct world *world)
 {
 	struct pool_tls *tls = arena_alloc(&world->arena, sizeof(*tls));
@@ -341,10 +356,11 @@ static struct pool_tls *draw_tls(struct world *world)
 		.http2 = world_pick(world, 2) != 0,
 		.verify = (enum tls_verify)world_pick(world, 3),
 		.ca = text(world, world_authority),
-		.server_name = ONE_OF(world, "web.default.svc", "a.test", ""),
+		.server_name = ONE_OF(world, "web.default.svc", "a.test", "", "upstream_balancer"),
 		.client_chain = text(world, has_client ? world_authority : ""),
 		.client_key = text(world, has_client ? world_authority_key : ""),
 	};
+	draw_terms(world, tls);
 	return tls;
 }
 

@@ -52,6 +52,10 @@ bool world_stage(struct world *world, const void *object);
 /* Self-signed, for tests alone; PEM. */
 extern const char world_authority[];
 extern const char world_authority_key[];
+
+/* How handshakes with backends are made: 0 as usual, or one of the others. */
+enum { WORLD_TERMS = 4 };
+void world_fill_terms(struct pool_tls *tls, unsigned which);
 /* Stages some objects; false: there are no bytes left. */
 bool world_draw(struct world *world);
 /* Stages a state with everything that a configuration can have, all of it harmless. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small servers that play the pods: each on an address of its own, answering with its name and exactly what it got.
 
-The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
+The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`; with TLS also `tls`: name, version, cipher.
 Words in the query ask for more: `status=N` another status than 200, `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
 the connection after the answer, `drop` in place of it, `say=NAME:VALUE` puts that header into the answer. A header `X-Say: NAME: VALUE` puts that header into the answer. `/healthz` answers 503 while
 `is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
@@ -39,7 +39,8 @@ class Pod(contextlib.AbstractContextManager):
 
     alpn: list[str] = []
 
-    def __init__(self, name: str, port: int = 8080, ip: str | None = None, tls: Any = None, clients_of: bytes | None = None):
+    def __init__(self, name: str, port: int = 8080, ip: str | None = None, tls: Any = None, clients_of: bytes | None = None,
+                 least: ssl.TLSVersion | None = None):
         self.name = name
         self._address = None if ip else Address(NETWORK)
         self.ip = ip or self._address.ip
@@ -54,6 +55,8 @@ class Pod(contextlib.AbstractContextManager):
         self._connections: set[socket.socket] = set()
         self.server_names: collections.deque[str | None] = collections.deque(maxlen=10000)  # of handshakes, as asked for
         self._tls = server_context(tls, clients_of, self.alpn, self.server_names) if tls is not None else None
+        if self._tls is not None and least is not None:
+            self._tls.minimum_version = least
         self._listener = socket.create_server((self.ip, port), backlog=512,
                                               family=socket.AF_INET6 if ":" in self.ip else socket.AF_INET)
         self.port = self._listener.getsockname()[1]
@@ -146,7 +149,7 @@ class Backend(Pod):
             self.counted()
         status = "503 Unhealthy" if is_check and not self.is_healthy else "200 OK"
         text = json.dumps({"name": self.name, "method": method, "target": target, "path": target, "version": version, "headers": headers,
-                           "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
+                           "host": known.get("host"), "body": body.decode("latin-1"), "client": peer, **handshake(connection)}).encode()
         self.last_answer = text
         words = query_words(target)
         if "drop" in words:
@@ -250,10 +253,21 @@ def read_frame(reader: Any) -> tuple[int, bytes] | None:
     return head[0] & 0x0f, bytes(byte ^ mask[index % 4] for index, byte in enumerate(data))
 
 
+def handshake(connection: socket.socket) -> dict[str, Any]:
+    """Of a connection with TLS: which server name the client has asked for, the version and the cipher."""
+    if not isinstance(connection, ssl.SSLSocket):
+        return {}
+    return {"tls": {"name": getattr(connection, "asked_name", None), "version": connection.version(), "cipher": (connection.cipher() or [None])[0]}}
+
+
 def server_context(pair: Any, clients_of: bytes | None, alpn: list[str], server_names: collections.deque) -> ssl.SSLContext:
     """`clients_of`: PEM of the CA without whose certificate no client gets in."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.sni_callback = lambda _socket, name, _context: server_names.append(name)
+    def note_name(connection: Any, name: str | None, _context: ssl.SSLContext) -> None:
+        server_names.append(name)
+        connection.asked_name = name
+
+    context.sni_callback = note_name
     if alpn:
         context.set_alpn_protocols(alpn)
     if clients_of is not None:

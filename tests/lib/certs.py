@@ -70,6 +70,16 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
+def chained(name: str, root: Authority, between: int) -> Pair:
+    """A certificate for the name, with its chain: so many authorities are between it and the root, which is not in it."""
+    chain, above = b"", root
+    for number in range(between):
+        above = Authority(f"{name} {number}", above)
+        chain = above.pem + chain
+    pair = above.sign(name)
+    return Pair(pair.pem + chain, pair.key, pair.der)
+
+
 def _make(names: tuple[str, ...], days: int, issuer: tuple | None, key: Any = None) -> Pair:
     key = key or ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])

@@ -137,12 +137,17 @@ def seen_differences(wish: Wish, seen: dict[str, Any]) -> Iterable[str]:
         yield f"the backend got {seen['target']}, not {wish['gets']}"
     if wish.get("got_method", seen["method"]) != seen["method"]:
         yield f"the backend got {seen['method']}"
+    if wish.get("got_version", seen["version"]) != seen["version"]:
+        yield f"the backend got {seen['version']}"
     for name, value in wish.get("sees", {}).items():
         if headers.get(name.lower()) != value:
             yield f"the backend saw {name}: {headers.get(name.lower())!r}, not {value!r}"
     for name, pattern in wish.get("sees_like", {}).items():
         if not re.fullmatch(pattern, headers.get(name.lower(), "")):
             yield f"the backend saw {name}: {headers.get(name.lower())!r}, not like {pattern!r}"
+    for name, value in wish.get("handshake", {}).items():
+        if seen["tls"][name] != value:
+            yield f"the backend saw {seen['tls']} in the handshake, not {name} of {value!r}"
     for name in wish.get("sees_not", []):
         if name.lower() in headers:
             yield f"the backend saw {name}: {headers[name.lower()]!r}"

@@ -9,6 +9,7 @@ import base64
 import json
 import pathlib
 import re
+import ssl
 from typing import Any, Iterable
 
 from . import certs
@@ -31,7 +32,9 @@ SERVICE_HOST = re.compile(r"http://([a-z]+)-[a-z0-9-]+\.default\.svc\.cluster\.l
 GOOD, FOREIGN = certs.Authority("good"), certs.Authority("foreign")
 CLIENTS = {"good": GOOD.sign("good.client"), "foreign": FOREIGN.sign("stranger")}
 SECURE = certs.self_signed("be.example")  # of backends that speak TLS
-TEXTS = {"{good-ca}": GOOD.pem.decode(), "{foreign-ca}": FOREIGN.pem.decode(), "{backend-ca}": SECURE.pem.decode(),
+ROOT_OF_BACKENDS = certs.Authority("root")
+DEEP = certs.chained("be.example", ROOT_OF_BACKENDS, 2)  # with two authorities between
+TEXTS = {"{good-ca}": GOOD.pem.decode(), "{foreign-ca}": FOREIGN.pem.decode(), "{backend-ca}": SECURE.pem.decode(), "{root-ca}": ROOT_OF_BACKENDS.pem.decode(),
          "{client-cert}": CLIENTS["good"].pem.decode(), "{client-key}": CLIENTS["good"].key.decode()}
 
 
@@ -95,6 +98,14 @@ def config_map(name: str, data: dict[str, str], namespace: str = NAMESPACE) -> d
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
+def backend_of(name: str) -> Backend:
+    """`secure...` speaks TLS, `securenew...` only TLS 1.3; `securedeep...` has a certificate with two authorities below the one that is trusted."""
+    if not name.startswith("secure"):
+        return Backend(name)
+    return Backend(name, tls=DEEP if name.startswith("securedeep") else SECURE,
+                   least=ssl.TLSVersion.TLSv1_3 if name.startswith("securenew") else None)
+
+
 class World:
     """All rows, or some, as objects. Use it as a context manager: it has the backends. Without `has_names` there is nobody who knows the
     addresses of Services by their names, and so URLs of annotations have addresses in their place."""
@@ -104,7 +115,7 @@ class World:
         self.class_name = class_name
         self.has_names = has_names
         names = {name for row in self.rows for pool in pools_of(row) for name in endpoints_of(row, pool)} - {"refusing"}
-        self.backends = {name: Backend(name, tls=SECURE if name.startswith("secure") else None) for name in sorted(names)}
+        self.backends = {name: backend_of(name) for name in sorted(names)}
         if "sick" in self.backends:
             self.backends["sick"].is_healthy = False
         self.refusing = Address(NETWORK)

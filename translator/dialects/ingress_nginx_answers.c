@@ -52,6 +52,19 @@ static void ask_affinity(const struct nginx_reader *r)
 	}
 }
 
+/* How handshakes with backends are made is in their settings, and has words of its own, too. */
+static void ask_terms(const struct nginx_reader *r)
+{
+	static const enum nginx_row rows[] = {NGINX_ROW_proxy_ssl_server_name,
+		NGINX_ROW_proxy_ssl_protocols, NGINX_ROW_proxy_ssl_ciphers};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (nginx_has(r, rows[i]) && nginx_ask(r, POLICY_BACKEND_TLS_TERMS, rows[i]))
+			break;
+	}
+	if (nginx_has(r, NGINX_ROW_proxy_ssl_verify_depth))
+		(void)nginx_ask(r, POLICY_BACKEND_TLS_DEPTH, NGINX_ROW_proxy_ssl_verify_depth);
+}
+
 /* ---- retries ---- */
 
 static void add_status(const struct nginx_reader *r, struct retries *retries, unsigned status)
@@ -123,19 +136,40 @@ static void read_retries(const struct nginx_reader *r)
 
 /* ---- how bodies are passed on ---- */
 
+/* Bodies of requests are read whole unless an annotation says otherwise; who has written none hears nothing where that cannot be had. */
 static void read_buffering(const struct nginx_reader *r)
 {
 	const enum nginx_row request = NGINX_ROW_proxy_request_buffering;
 	const enum nginx_row response = NGINX_ROW_proxy_buffering;
 	struct buffering buffering = {
-		.request = nginx_value_is(r->v, request, "on"),
+		.request = !nginx_value_is(r->v, request, "off"),
 		.response = nginx_value_is(r->v, response, "on"),
 	};
-	if ((!buffering.request && !buffering.response) ||
-		!nginx_ask(r, POLICY_BUFFERING, buffering.request ? request : response))
+	bool is_said = buffering.request && nginx_has(r, request);
+	enum nginx_row row = is_said ? request : buffering.response ? response : NGINX_ROW_COUNT;
+	if ((!buffering.request && !buffering.response) || !nginx_ask(r, POLICY_BUFFERING, row))
 		return;
 	r->d->route->policy.buffering = NGINX_NEW(r, struct buffering);
 	*r->d->route->policy.buffering = buffering;
+}
+
+/* What the backend is asked by, and hears of its connection. */
+static void read_http(const struct nginx_reader *r)
+{
+	const enum nginx_row version = NGINX_ROW_proxy_http_version;
+	const enum nginx_row connection = NGINX_ROW_connection_proxy_header;
+	struct backend_http http = {
+		.version_1_0 = nginx_value_is(r->v, version, "1.0"),
+		.connection = nginx_value_is(r->v, connection, "close")        ? CONNECTION_CLOSE
+			      : nginx_value_is(r->v, connection, "keep-alive") ? CONNECTION_KEEP
+									       : CONNECTION_OWN,
+	};
+	bool has_connection = http.connection != CONNECTION_OWN;
+	if ((!has_connection && !http.version_1_0) ||
+		!nginx_ask(r, POLICY_BACKEND_HTTP, has_connection ? connection : version))
+		return;
+	r->d->route->policy.backend_http = NGINX_NEW(r, struct backend_http);
+	*r->d->route->policy.backend_http = http;
 }
 
 /* In units of 1024 bytes. */
@@ -215,8 +249,10 @@ void nginx_read_answers(const struct nginx_reader *r)
 {
 	read_hash(r);
 	ask_affinity(r);
+	ask_terms(r);
 	read_retries(r);
 	read_buffering(r);
+	read_http(r);
 	read_bandwidth(r);
 	read_location(r);
 	read_cookies(r);

@@ -2,6 +2,7 @@
 /* How backends are spoken to, and which of them a client stays with. */
 #include "translator/dialects/ingress_nginx.h"
 
+#include "common/cipher_names.h"
 #include "translator/hosts.h"
 
 struct backend_reader {
@@ -111,6 +112,56 @@ static void read_name(const struct backend_reader *r)
 		wish->name = host;
 }
 
+/* ---- how handshakes are made ---- */
+
+static bool has_version(const struct backend_reader *r, const char *word, bool usual)
+{
+	const struct str text = r->v->items[NGINX_ROW_proxy_ssl_protocols].text;
+	if (!has(r, NGINX_ROW_proxy_ssl_protocols))
+		return usual;
+	return text.len != 0 && memmem(text.p, text.len, word, strlen(word)) != NULL;
+}
+
+static void read_ciphers(const struct backend_reader *r, struct backend_terms *terms)
+{
+	const enum nginx_row row = NGINX_ROW_proxy_ssl_ciphers;
+	struct str text = r->v->items[row].text;
+	struct cipher_names names;
+	if (!has(r, row) || str_eq_c(text, "DEFAULT"))
+		return;
+	/* Levels of security are for the whole library, and the original did not take them here, either. */
+	const char *problem = str_find(text, '@') != NULL
+				      ? "no @ is expected"
+				      : cipher_names_of(text, r->teller->arena, &names);
+	if (problem != NULL) {
+		nginx_values_refuse(r->v, row, r->teller, "%s", problem);
+		return;
+	}
+	terms->ciphers = (struct str_list){names.items, names.count};
+}
+
+/* In the original all but the Secret counts only with one; by itself no server name is sent, and only TLS 1.2 is spoken with one. */
+static void read_terms(const struct backend_reader *r, bool is_said)
+{
+	enum { DEPTH_USUAL = 1, TLS_1_2 = 12, TLS_1_3 = 13 };
+	struct backend_wish *wish = &r->values->backend;
+	bool is_tls = wish->protocol == BACKEND_HTTPS || wish->protocol == BACKEND_GRPCS;
+	if (is_said || (!is_tls && !has(r, NGINX_ROW_proxy_ssl_verify)))
+		return;
+	struct backend_terms *terms = arena_alloc(r->teller->arena, sizeof(*terms));
+	*terms = (struct backend_terms){0};
+	wish->terms = terms;
+	if (str_is_empty(wish->client))
+		return;
+	terms->sends_name = nginx_value_is(r->v, NGINX_ROW_proxy_ssl_server_name, "on");
+	terms->usual_name = STR("upstream_balancer");
+	terms->min_version = has_version(r, "TLSv1.2", true) ? TLS_1_2 : TLS_1_3;
+	terms->max_version = has_version(r, "TLSv1.3", false) ? TLS_1_3 : TLS_1_2;
+	terms->max_depth = (uint64_t)nginx_value_number(
+		r->v, NGINX_ROW_proxy_ssl_verify_depth, 1, POOL_DEPTH_MAX, DEPTH_USUAL);
+	read_ciphers(r, terms);
+}
+
 static void read_upstream(const struct backend_reader *r)
 {
 	const enum nginx_row row = NGINX_ROW_service_upstream;
@@ -217,10 +268,14 @@ void ingress_nginx_read_values(struct nginx_values *nginx, const struct nginx_te
 		!is_said(&r, values->tls_passthrough != SWITCH_UNSET, passthrough))
 		values->tls_passthrough =
 			nginx_value_is_on(nginx, passthrough, false) ? SWITCH_ON : SWITCH_OFF;
+	const struct backend_wish *wish = &values->backend;
+	bool is_said = wish->verify != SWITCH_UNSET || !str_is_empty(wish->ca) ||
+		       !str_is_empty(wish->client) || !str_is_empty(wish->name);
 	read_protocol(&r);
 	read_verify(&r);
 	read_tls_secret(&r);
 	read_name(&r);
+	read_terms(&r, is_said);
 	read_upstream(&r);
 	read_affinity(&r);
 }

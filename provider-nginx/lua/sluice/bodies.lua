@@ -8,8 +8,10 @@ local MB = 1024 * 1024
 local CLASSES = { { MB, "@body_1m" }, { 16 * MB, "@body_16m" }, { 256 * MB, "@body_256m" }, { 4096 * MB, "@body_4g" } }
 local LAST, LAST_MAX = "@body_64g", 65536 * MB
 local KEPT_MAX = 4096 * MB -- of all that a worker has at a time; one alone may be longer
-local UNKNOWN_MAX = 256 * MB -- of a body whose length nobody has told, and that nothing bounds
-local kept = 0
+local UNKNOWN_MAX = 256 * MB -- of a body whose length nobody has told, and that nothing bounds, but that has to be there whole
+local UNBOUNDED_MAX = 4 -- of such at a time that need not be: they count as UNKNOWN_MAX while they are read, however long they get
+local STREAMED = { h2c = true, h2 = true } -- what speaks gRPC waits for answers in the middle of its requests
+local kept, unbounded = 0, 0
 
 local function class_of(max)
 	for _, class in ipairs(CLASSES) do
@@ -20,11 +22,31 @@ local function class_of(max)
 	return LAST, LAST_MAX
 end
 
--- The location by which the request has to go first; nil: none.
-function _M.location_of(asked)
+-- One alone may be longer than all may be together.
+local function has_room(room)
+	return kept == 0 or kept + room <= KEPT_MAX
+end
+
+-- Of a body whose length nobody has told; nil: none.
+local function location_of_unknown(asked, max, is_needed)
+	local location
+	if max or is_needed then
+		location, asked.body_room = class_of(max or UNKNOWN_MAX)
+		return location
+	end
+	if unbounded >= UNBOUNDED_MAX or not has_room(UNKNOWN_MAX) then
+		return nil
+	end
+	asked.body_room, asked.is_unbounded = UNKNOWN_MAX, true
+	return LAST
+end
+
+-- The location by which the request has to go first; nil: none. A body that has to be there whole, or whose limit is not known to be kept, waits for nobody when there is no
+-- room (see read()); others are passed on as they come then.
+function _M.location_of(asked, pool)
 	local policy = asked.policy
-	local is_whole = policy and policy.buffering and policy.buffering.request
-	local max = policy and policy.body_max_bytes
+	local max, is_needed = policy and policy.body_max_bytes, policy and policy.error_pages
+	local is_whole = policy and policy.buffering and policy.buffering.request and (is_needed or not STREAMED[pool.proto])
 	if not max and not is_whole then
 		return nil
 	end
@@ -32,24 +54,30 @@ function _M.location_of(asked)
 	local length = tonumber(var.http_content_length)
 	if length then
 		asked.body_room = length
-		return is_whole and length > 0 and class_of(length) or nil
+		return is_whole and length > 0 and (is_needed or has_room(length)) and class_of(length) or nil
 	end
 	if not var.http_transfer_encoding and var.server_protocol ~= "HTTP/2.0" then
 		return nil
 	end
-	local location
-	location, asked.body_room = class_of(max or UNKNOWN_MAX)
-	return location
+	return location_of_unknown(asked, max, is_needed)
+end
+
+local function count_unbounded(asked, is_begun)
+	if asked.is_unbounded and (asked.counts_unbounded or false) ~= is_begun then
+		unbounded, asked.counts_unbounded = unbounded + (is_begun and 1 or -1), is_begun
+	end
 end
 
 -- In such a location. nil: it is there; otherwise why not, as a status.
 function _M.read(asked)
 	local room = asked.body_room
-	if kept > 0 and kept + room > KEPT_MAX then
+	if not has_room(room) then
 		return _M.TOO_MANY
 	end
 	kept, asked.body_kept = kept + room, room
+	count_unbounded(asked, true)
 	ngx.req.read_body()
+	count_unbounded(asked, false)
 	-- From now on it is known.
 	local length, max = tonumber(ngx.var.content_length) or 0, asked.policy.body_max_bytes
 	kept, asked.body_kept = kept - room + length, length
@@ -57,6 +85,7 @@ function _M.read(asked)
 end
 
 function _M.release(asked)
+	count_unbounded(asked, false)
 	if asked.body_kept then
 		kept, asked.body_kept = kept - asked.body_kept, nil
 	end

@@ -56,7 +56,7 @@ local function shake_hands(socket, tls)
 			return false
 		end
 	end
-	return socket:sslhandshake(false, tls.name, false)
+	return socket:sslhandshake(false, not tls.is_nameless and tls.name or nil, false)
 end
 
 local function answers(socket, check, peer, tls)

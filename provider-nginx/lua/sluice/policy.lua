@@ -132,6 +132,10 @@ local makers = {
 	cookie_domains = rewrites.parse_domains, cookie_paths = rewrites.parse,
 	external_auth = external_of, mirrors = mirrors_of, error_pages = function(list) return errors.parse(behind_word(list), parts) end,
 	fallback_headers = changes_of, fallback_pool = function(list) return list[2] end,
+	backend_http = function(list)
+		local http = behind_word(list)
+		return { is_old = http.old ~= nil, connection = first(http, "connection") }
+	end,
 	bandwidth = function(list) return { rate = list[2], after = list[3] } end,
 	rewrite = function(list) return pieces.new(list, 2) end,
 	body_max_bytes = function(list) return tonumber(list[2]) end,
@@ -150,7 +154,7 @@ local function parse(text, name)
 	for word, make in pairs(makers) do
 		policy[word] = words[word] and make(words[word])
 	end
-	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth)
+	policy.way = ways.new(policy.retries, policy.buffering, policy.bandwidth, policy.backend_http and policy.backend_http.is_old)
 	policy.changes_backend = policy.location_changes or policy.cookie_domains or policy.cookie_paths
 	if policy.external_auth then
 		policy.external_auth.digest = ngx.md5_bin(text)

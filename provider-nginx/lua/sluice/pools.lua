@@ -12,7 +12,7 @@ local store = require("sluice.store")
 local tree = require("sluice.tree")
 local lrucache = require("resty.lrucache")
 
-local _M = { trusts = {} } -- those that this nginx knows
+local _M = { trusts = { off = true } } -- those that this nginx knows
 
 local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
@@ -35,9 +35,12 @@ local words = {
 	algo = function(pool, rest) pool.algo = rest end,
 	tls = function(pool, rest)
 		local trust, name, client = match(rest, "^(%S+) (%S+) (%S+)$")
+		-- A dot before it: it is not asked for, and only what the certificate has to be for; a dot alone: there is none.
+		local is_nameless = sub(name, 1, 1) == "."
+		name = is_nameless and sub(name, 2) or name
 		pool.tls = {
-			trust = trust,
-			name = name ~= "-" and name or nil,
+			trust = trust, is_nameless = is_nameless,
+			name = name ~= "-" and name ~= "" and name or nil,
 			client = client ~= "-" and "Oclient:" .. pool.key .. ":" .. client or nil,
 		}
 	end,
@@ -125,7 +128,9 @@ local function parse(key, text, before)
 		shard = (shard + 1) % SHARDS
 		pool.shard = shard
 	end
-	pool.upstream = string.format("%02x_%s", pool.shard, pool.proto)
+	-- What has been connected to without a server name is kept apart.
+	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
+	pool.upstream = string.format("%02x_%s", place, pool.proto)
 	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least" and not pool.hash
 	return pool
 end

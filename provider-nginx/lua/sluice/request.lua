@@ -99,7 +99,7 @@ local function location_of(var, pool)
 	if not pools.trusts[tls.trust] then
 		return nil
 	end
-	var.sluice_server_name = tls.name or var.sluice_server_name
+	var.sluice_server_name = tls.name or (not tls.is_nameless and var.sluice_server_name) or ""
 	if tls.client then
 		local chain, key = pools.client_pair(tls)
 		if not chain then
@@ -239,7 +239,7 @@ local function follow_rules(asked, key, has_claims)
 	end
 	-- Preparing headers has named the server as clients call it.
 	location = location_of(var, pool) or location
-	local bound = bodies.location_of(asked)
+	local bound = bodies.location_of(asked, pool)
 	if bound then
 		return hand_over(bound, pool, asked)
 	end

@@ -324,6 +324,10 @@ local function prepare_request(asked, policy, pool)
 		_M.change_request(asked, policy.fallback_headers)
 		asked.error_status = nil
 	end
+	-- An upgrade is not seen then.
+	if policy.backend_http and policy.backend_http.connection then
+		ngx.var.sluice_connection = policy.backend_http.connection
+	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
 	elseif path then

@@ -29,10 +29,11 @@ local function distance(statuses, wanted)
 end
 
 -- The name of the way for these statuses, nil: the one that only reads ahead. One that nobody has wanted before comes with a reload; until then the one that is nearest to it.
-local function name_of(statuses, tail)
-	local best, best_distance = _M.known[tail] and tail or "", math.huge
+-- `head`: that of HTTP/1.0, or empty.
+local function name_of(statuses, head, tail)
+	local best, best_distance = _M.known[head .. tail] and head .. tail or _M.known[tail] and tail or "", math.huge
 	for name in pairs(statuses and _M.known or {}) do
-		local digits = match(name, "^_r(%x%x)" .. tail .. "$")
+		local digits = match(name, "^" .. head .. "_r(%x%x)" .. tail .. "$")
 		local far = digits and distance(tonumber(digits, 16), statuses)
 		if far and far < best_distance then
 			best, best_distance = name, far
@@ -42,19 +43,20 @@ local function name_of(statuses, tail)
 end
 
 -- Of a parsed policy, nil: there is none. `usual` is for requests that may be sent again, `once` for the others; `full` and `full_once` are for when the disk has no more
--- room. Who is to send slowly has to read ahead, at least a little.
-function _M.new(retries, buffering, bandwidth)
+-- room. Who is to send slowly has to read ahead, at least a little. `is_old`: by HTTP/1.0.
+function _M.new(retries, buffering, bandwidth, is_old)
 	local statuses = retries and retries.statuses
 	local has_file = buffering and buffering.response
-	if not statuses and not has_file and not bandwidth then
+	if not statuses and not has_file and not bandwidth and not is_old then
 		return nil
 	end
+	local head = is_old and "_o" or ""
 	local of_once = retries and retries.unsafe and statuses or nil
 	local tail = has_file and "_b" or (bandwidth and "_m" or "")
 	local rest = tail == "_b" and "_m" or tail
 	return {
 		has_file = has_file,
-		usual = name_of(statuses, tail), once = name_of(of_once, tail), full = name_of(statuses, rest), full_once = name_of(of_once, rest),
+		usual = name_of(statuses, head, tail), once = name_of(of_once, head, tail), full = name_of(statuses, head, rest), full_once = name_of(of_once, head, rest),
 	}
 end
 

@@ -186,7 +186,8 @@ static void hashes_are_made_of_pieces(void **state)
 
 static void words_of_tls_leave_nothing_open(void **state)
 {
-	static const struct {
+	struct str ciphers[] = {STR("AES256-SHA"), STR("AES128-SHA")};
+	const struct {
 		struct pool_tls tls;
 		unsigned check; /* 0: none */
 		const char *words;
@@ -208,6 +209,17 @@ static void words_of_tls_leave_nothing_open(void **state)
 		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")}, 0,
 			" ssl verify required ca-file /s/trust/aX.pem verifyhost a.b crt "
 			"/s/trust/iX.pem sni str(a.b) alpn http/1.1"},
+		{{.verify = TLS_VERIFY_OFF, .nameless = true, .min_version = 12, .max_version = 13},
+			3,
+			" ssl verify none ssl-min-ver TLSv1.2 ssl-max-ver TLSv1.3 check-ssl alpn "
+			"http/1.1"},
+		{{.verify = TLS_VERIFY_SYSTEM,
+			 .server_name = STR("a_b"),
+			 .nameless = true,
+			 .ciphers = {ciphers, 2}},
+			3,
+			" ssl verify required ca-file @system-ca verifyhost a_b ciphers "
+			"AES256-SHA:AES128-SHA check-ssl alpn http/1.1"},
 	};
 	static const struct class_paths paths = {.state_dir = "/s"};
 	static const struct class_paths others = {.state_dir = "/s", .system_ca = "/ca.pem"};

@@ -381,7 +381,7 @@ static void test_quote(void **state)
 	};
 	struct buf out;
 	(void)state;
-	buf_init(&out, 4096);
+	buf_init(&out, 8192);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		buf_clear(&out);
 		assert_int_equal(quote_escape(&out, cases[i].in, true), 0);
@@ -415,7 +415,12 @@ static void test_paths(void **state)
 
 static void test_trusts(void **state)
 {
-	struct name trusts[] = {name_of(NAME_AUTHORITY, STR("a")), {"system"}};
+	struct name authority = name_of(NAME_AUTHORITY, STR("a"));
+	struct conf_trust trusts[] = {
+		{.name = authority, .terms.base = authority},
+		{.name = {"system"}, .terms.base = {"system"}},
+	};
+	struct str terms;
 	char location[64];
 	struct fixture f;
 	struct name name;
@@ -425,7 +430,7 @@ static void test_trusts(void **state)
 	assert_false(has(&f, "_ssl_verify on"));
 	assert_true(has(&f, "location @https_off {"));
 	struct str names = conf_read_trusts(buf_str(&f.text));
-	assert_false(conf_next_trust(&names, &name));
+	assert_false(conf_next_trust(&names, &name, &terms));
 	f.conf.trusts = trusts;
 	f.conf.trust_count = 2;
 	f.options.system_ca = STR("/etc/ca.crt");
@@ -433,7 +438,7 @@ static void test_trusts(void **state)
 	assert_true(with != without);
 	assert_true(conf_is_generation(buf_str(&f.text), with));
 	assert_false(conf_is_generation(buf_str(&f.text), without));
-	snprintf(location, sizeof(location), "location @h2_%s {", trusts[0].text);
+	snprintf(location, sizeof(location), "location @h2_%s {", authority.text);
 	/* In both servers and in that of questions, for HTTP/1.1 and HTTP/2. */
 	assert_int_equal(count_lines(&f, location), 3);
 	assert_int_equal(count_lines(&f, "proxy_ssl_verify on"), 6);
@@ -442,12 +447,140 @@ static void test_trusts(void **state)
 	assert_int_equal(count_lines(&f, "_ssl_session_reuse off"), 18);
 	assert_int_equal(count_lines(&f, "://sluice_strict"), 18);
 	names = conf_read_trusts(buf_str(&f.text));
-	assert_true(conf_next_trust(&names, &name));
-	assert_string_equal(name.text, trusts[0].text);
-	assert_true(conf_next_trust(&names, &name));
+	assert_true(conf_next_trust(&names, &name, &terms));
+	assert_string_equal(name.text, authority.text);
+	assert_true(conf_next_trust(&names, &name, &terms));
 	assert_string_equal(name.text, "system");
-	assert_false(conf_next_trust(&names, &name));
+	assert_false(conf_next_trust(&names, &name, &terms));
 	buf_fini(&f.text);
+}
+
+static void test_terms(void **state)
+{
+	struct str ciphers[] = {STR("AES256-SHA"), STR("AES128-SHA")};
+	const struct {
+		struct pool_tls tls;
+		const char *text; /* behind the base; NULL: usual ones */
+	} rows[] = {
+		{{.verify = TLS_VERIFY_OFF}, NULL},
+		{{.verify = TLS_VERIFY_OFF, .nameless = true}, NULL},
+		{{.verify = TLS_VERIFY_OFF, .max_depth = 3}, NULL},
+		{{.verify = TLS_VERIFY_SYSTEM}, NULL},
+		{{.verify = TLS_VERIFY_SYSTEM, .nameless = true}, "/n/0/0/0/"},
+		{{.verify = TLS_VERIFY_CA, .max_depth = 1}, "/-/0/0/1/"},
+		{{.verify = TLS_VERIFY_OFF, .nameless = true, .min_version = 13}, "/-/13/0/0/"},
+		{{.verify = TLS_VERIFY_CA,
+			 .min_version = 12,
+			 .max_version = 12,
+			 .ciphers = {ciphers, 2}},
+			"/-/12/12/0/AES256-SHA:AES128-SHA"},
+	};
+	struct trust trust = {.ca = name_of(NAME_AUTHORITY, STR("a"))};
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str text;
+		struct terms terms;
+		struct name name = terms_name(&rows[i].tls, &trust, &arena, &text);
+		assert_int_equal(text.len != 0, rows[i].text != NULL);
+		assert_int_equal(name.text[0] == NAME_TERMS, rows[i].text != NULL);
+		if (rows[i].text == NULL)
+			continue;
+		assert_true(terms_read(text, &terms));
+		assert_true(str_eq_c(str_skip(text, strlen(terms.base.text)), rows[i].text));
+		assert_int_equal(terms.min_version, rows[i].tls.min_version);
+		assert_int_equal(terms.ciphers.len != 0, rows[i].tls.ciphers.count != 0);
+	}
+	arena_fini(&arena);
+}
+
+static void test_other_texts_are_no_terms(void **state)
+{
+	static const char *const texts[] = {"", "system", "system/n/0/0/0", "system/x/0/0/0/",
+		"system/n/11/0/0/", "system/n/0/14/0/", "system/n/0/0/101/", "system/n/0/0/-1/",
+		"system/n/0/0/0/a;b", "system/n/0/0/0/A B", "../../etc/n/0/0/0/", "aone/n/0/0/0/",
+		"nobody/n/0/0/0/"};
+	struct terms terms;
+	(void)state;
+	assert_true(terms_read(STR("system/n/0/13/0/"), &terms));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct str rest = str_from(texts[i]);
+		bool is_short = str_eq_c(rest, "system/n/0/0/0");
+		assert_int_equal(terms_read(rest, &terms), is_short);
+	}
+}
+
+static void test_terms_are_directives(void **state)
+{
+	struct name name = {"mterms"};
+	struct conf_trust trusts[] = {
+		{.name = name, .text = STR("system/n/12/12/1/AES256-SHA:AES128-SHA")}};
+	struct fixture f;
+	struct str terms;
+	(void)state;
+	set_up(&f);
+	assert_true(terms_read(trusts[0].text, &trusts[0].terms));
+	f.conf.trusts = trusts;
+	f.conf.trust_count = 1;
+	f.options.system_ca = STR("/etc/ca.crt");
+	(void)render(&f, NULL);
+	assert_int_equal(count_lines(&f, "location @https_mterms {"), 3);
+	assert_int_equal(count_lines(&f, "proxy_ssl_server_name off;"), 3);
+	assert_int_equal(count_lines(&f, "grpc_ssl_server_name off;"), 3);
+	assert_int_equal(count_lines(&f, "proxy_ssl_protocols TLSv1.2;"), 3);
+	assert_int_equal(count_lines(&f, "proxy_ssl_ciphers \"AES256-SHA:AES128-SHA\";"), 3);
+	assert_int_equal(count_lines(&f, "grpc_ssl_verify_depth 1;"), 3);
+	struct str names = conf_read_trusts(buf_str(&f.text));
+	assert_true(conf_next_trust(&names, &name, &terms));
+	assert_string_equal(name.text, "mterms");
+	assert_true(str_eq(terms, trusts[0].text));
+	assert_false(conf_next_trust(&names, &name, &terms));
+	/* Versions that are both offered, and nobody is checked. */
+	trusts[0].text = STR("off/-/12/13/0/");
+	assert_true(terms_read(trusts[0].text, &trusts[0].terms));
+	(void)render(&f, NULL);
+	assert_int_equal(count_lines(&f, "proxy_ssl_protocols TLSv1.2 TLSv1.3;"), 4);
+	assert_false(has(&f, "_ssl_verify on"));
+	assert_false(has(&f, "_ssl_trusted_certificate"));
+	buf_fini(&f.text);
+}
+
+static void test_terms_keep_their_authority(void **state)
+{
+	struct name base = name_of(NAME_AUTHORITY, STR("a"));
+	struct name one = {"mone"};
+	struct name two = {"mtwo"};
+	char text[64];
+	char conf[128];
+	struct trusts *trusts = trusts_new();
+	(void)state;
+	snprintf(text, sizeof(text), "%s/n/12/12/1/", base.text);
+	trusts_use(trusts, &one, STR("PEM"), str_from(text));
+	trusts_use(trusts, &one, STR("PEM"), str_from(text));
+	const struct trust_view *view = trusts_next(trusts, NULL);
+	assert_string_equal(view->name.text, base.text);
+	assert_true(str_eq_c(view->content, "PEM"));
+	view = trusts_next(trusts, view);
+	assert_string_equal(view->name.text, "mone");
+	assert_true(view->content.p == NULL);
+	/* As after a start: rows name terms that only nginx.conf knows. */
+	trusts_use(trusts, &two, STR_NONE, STR_NONE);
+	snprintf(conf, sizeof(conf), "\n# trusts %s\n# trusts mtwo:%s\n", base.text, text);
+	trusts_set_live(trusts, str_from(conf));
+	assert_true(trusts_is_live(trusts, &base) && trusts_is_live(trusts, &two));
+	assert_false(trusts_is_live(trusts, &one));
+	trusts_drop(trusts, &one);
+	trusts_drop(trusts, &one);
+	view = trusts_next(trusts, NULL);
+	assert_string_equal(view->name.text, base.text);
+	view = trusts_next(trusts, view);
+	assert_true(str_eq_c(view->terms, text));
+	trusts_drop(trusts, &two);
+	assert_null(trusts_next(trusts, NULL));
+	trusts_set_live(trusts, STR(""));
+	assert_false(trusts_has(trusts, &base));
+	trusts_free(trusts);
 }
 
 static void test_trusts_live_and_go(void **state)
@@ -456,7 +589,7 @@ static void test_trusts_live_and_go(void **state)
 	struct name two = {"atwo"};
 	struct trusts *trusts = trusts_new();
 	(void)state;
-	trusts_use(trusts, &one, STR("PEM"));
+	trusts_use(trusts, &one, STR("PEM"), STR_NONE);
 	assert_true(trusts_take_change(trusts));
 	assert_false(trusts_take_change(trusts));
 	assert_false(trusts_is_live(trusts, &one));
@@ -467,7 +600,7 @@ static void test_trusts_live_and_go(void **state)
 	assert_string_equal(view->name.text, "aone");
 	assert_true(str_eq_c(view->content, "PEM"));
 	assert_null(trusts_next(trusts, view));
-	trusts_use(trusts, &one, STR("PEM"));
+	trusts_use(trusts, &one, STR("PEM"), STR_NONE);
 	trusts_drop(trusts, &one);
 	assert_false(trusts_take_change(trusts));
 	trusts_drop(trusts, &one);
@@ -495,6 +628,10 @@ int main(void)
 		cmocka_unit_test(test_quote),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_trusts),
+		cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_other_texts_are_no_terms),
+		cmocka_unit_test(test_terms_are_directives),
+		cmocka_unit_test(test_terms_keep_their_authority),
 		cmocka_unit_test(test_trusts_live_and_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,8 @@ static void test_tls(void **state)
 			"proto h2\ntls system a.b -\n"},
 		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")},
 			"proto https\ntls aX a.b iX\n"},
+		{{.verify = TLS_VERIFY_OFF, .nameless = true, .server_name = STR("a.b")},
+			"proto https\ntls off . -\n"},
 	};
 	struct arena arena;
 	(void)state;

@@ -89,6 +89,30 @@ static void each_way_is_there_once(void **fixture)
 	arena_fini(&arena);
 }
 
+static void old_versions_have_locations_too(void **fixture)
+{
+	struct arena arena;
+	struct ways ways = {0};
+	bool is_whole;
+	struct status_code codes[] = {{503}};
+	struct retries retries = {.on_error = true, .statuses = {codes, 1}};
+	struct backend_http http = {.version_1_0 = true, .connection = CONNECTION_CLOSE};
+	struct policy policy = {.retries = &retries, .backend_http = &http};
+	(void)fixture;
+	arena_init(&arena);
+	struct str text = tree_of(&policy, &ways, &arena, &is_whole);
+	assert_true(str_eq_c(text, "(retries,(on_error),(statuses,32)),"
+				   "(backend_http,(old),(connection,close))"));
+	assert_true(str_eq_c(listed(&ways, &arena),
+		"_o_r20 error timeout invalid_header non_idempotent http_503\n"
+		"_o error timeout\n"));
+	http = (struct backend_http){.connection = CONNECTION_KEEP};
+	policy.retries = NULL;
+	text = tree_of(&policy, &ways, &arena, &is_whole);
+	assert_true(str_eq_c(text, "(backend_http,(connection,keep-alive))"));
+	arena_fini(&arena);
+}
+
 static void every_way_has_its_place(void **fixture)
 {
 	struct arena arena;
@@ -102,6 +126,11 @@ static void every_way_has_its_place(void **fixture)
 						.buffer = buffer,
 						.statuses = statuses});
 			ways_add(&ways, &(struct way){.buffer = buffer});
+			ways_add(&ways, &(struct way){.is_old = true,
+						.has_retries = true,
+						.buffer = buffer,
+						.statuses = statuses});
+			ways_add(&ways, &(struct way){.is_old = true, .buffer = buffer});
 		}
 	}
 	size_t count = 0;
@@ -110,7 +139,7 @@ static void every_way_has_its_place(void **fixture)
 		count++;
 	}
 	assert_int_equal(count, WAYS_MAX);
-	assert_string_equal(cursor.name, "_b");
+	assert_string_equal(cursor.name, "_o");
 	arena_fini(&arena);
 }
 
@@ -174,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_wanted_has_locations),
 		cmocka_unit_test(each_way_is_there_once),
+		cmocka_unit_test(old_versions_have_locations_too),
 		cmocka_unit_test(every_way_has_its_place),
 		cmocka_unit_test(texts_are_encoded),
 		cmocka_unit_test(pools_have_lines_of_their_own),

@@ -39,6 +39,18 @@ static void what_is_different_has_another_name(void **state)
 	assert_null(trust_of(&other, &second));
 	assert_int_equal(second.client.text[0], NAME_CLIENT);
 	assert_string_not_equal(first.whole.text, second.whole.text);
+	const struct pool_tls terms[] = {{.nameless = true}, {.min_version = 12},
+		{.max_version = 13}, {.max_depth = 1},
+		{.ciphers = {(struct str[]){STR("AES128-SHA")}, 1}}};
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
+		other = terms[i];
+		other.verify = TLS_VERIFY_CA;
+		other.ca = authority;
+		other.server_name = one.server_name;
+		assert_null(trust_of(&other, &second));
+		assert_string_equal(first.ca.text, second.ca.text);
+		assert_string_not_equal(first.whole.text, second.whole.text);
+	}
 	other = one;
 	other.verify = TLS_VERIFY_SYSTEM;
 	assert_null(trust_of(&other, &second));
@@ -57,6 +69,11 @@ static void what_cannot_be_used_is_refused(void **state)
 		{.verify = TLS_VERIFY_CA, .server_name = STR("a.test")},
 		{.verify = TLS_VERIFY_CA, .server_name = STR("a.test"), .ca = STR("x")},
 		{.verify = TLS_VERIFY_CA, .server_name = STR("a.test"), .ca = garbage},
+		{.verify = TLS_VERIFY_OFF, .min_version = 11},
+		{.verify = TLS_VERIFY_OFF, .max_version = 1},
+		{.verify = TLS_VERIFY_OFF, .min_version = 13, .max_version = 12},
+		{.verify = TLS_VERIFY_OFF, .ciphers = {(struct str[]){STR("NOBODY-KNOWS-IT")}, 1}},
+		{.verify = TLS_VERIFY_OFF, .ciphers = {(struct str[]){STR("AES128-SHA;x")}, 1}},
 		{.verify = TLS_VERIFY_OFF, .client_key = key},
 		{.verify = TLS_VERIFY_OFF, .client_chain = garbage, .client_key = key},
 		{.verify = TLS_VERIFY_OFF, .client_chain = authority, .client_key = STR("x")},

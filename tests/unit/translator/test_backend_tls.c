@@ -129,6 +129,59 @@ static void the_worse_problem_is_told(void **state)
 	arena_fini(&arena);
 }
 
+/* Most of it counts only with a Secret that has authorities, and what the provider has not listed does not reach it. */
+static void handshakes_are_made_as_is_said(void **state)
+{
+	const struct backend_terms terms = {.usual_name = STR("usual"),
+		.min_version = 12,
+		.max_version = 13,
+		.max_depth = 2,
+		.ciphers = {(struct str[]){STR("AES128-SHA")}, 1}};
+	const struct backend_terms named = {.sends_name = true, .usual_name = STR("usual")};
+	const struct {
+		const struct backend_terms *terms;
+		struct str ca; /* of the wish, in place of nobody who is trusted */
+		const char *content;
+		uint64_t missing;
+		/* wanted: */
+		const char *server_name;
+		bool nameless;
+		uint64_t version;
+		uint64_t depth;
+	} cases[] = {
+		{&terms, STR("ca"), AUTHORITY_PEM, 0, "usual", true, 13, 2},
+		{&terms, STR_NONE, AUTHORITY_PEM, 0, "", true, 13, 0},
+		{&terms, STR_NONE, "", 0, "", true, 0, 0},
+		{&named, STR_NONE, "", 0, "usual", false, 0, 0},
+		{&terms, STR("ca"), AUTHORITY_PEM, POLICY_BACKEND_TLS_DEPTH, "usual", true, 13, 0},
+		{&terms, STR("ca"), AUTHORITY_PEM, POLICY_BACKEND_TLS_TERMS, "web.ns.svc", false, 0,
+			2},
+	};
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct backend_wish wish = {.ca = cases[i].ca,
+			.terms = cases[i].terms,
+			.verify = str_is_empty(cases[i].ca) ? SWITCH_OFF : SWITCH_ON};
+		struct secret_record secret = {.ca = str_from(cases[i].content)};
+		struct pool pool = {.service = {.namespace = STR("ns"), .name = STR("web")},
+			.protocol = POOL_HTTPS,
+			.endpoints = {&endpoint, 1}};
+		struct backend_tls_request request = {
+			.wish = &wish, .ca = &secret, .missing = cases[i].missing};
+		struct backend_problem problem = {0};
+		backend_tls_settle(&request, &arena, &pool, &problem);
+		assert_null(problem.reason);
+		assert_text(pool.tls->server_name, cases[i].server_name);
+		assert_int_equal(pool.tls->nameless, cases[i].nameless);
+		assert_int_equal(pool.tls->max_version, cases[i].version);
+		assert_int_equal(pool.tls->ciphers.count, cases[i].version != 0 ? 1 : 0);
+		assert_int_equal(pool.tls->max_depth, cases[i].depth);
+	}
+	arena_fini(&arena);
+}
+
 static void only_certificates_are_taken_from_a_ca(void **state)
 {
 	struct arena arena;
@@ -151,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_spoken),
 		cmocka_unit_test(the_worse_problem_is_told),
+		cmocka_unit_test(handshakes_are_made_as_is_said),
 		cmocka_unit_test(only_certificates_are_taken_from_a_ca),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

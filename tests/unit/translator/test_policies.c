@@ -162,6 +162,33 @@ static void pools_differ_by_every_setting_of_backends(void **state)
 	arena_fini(&arena);
 }
 
+static struct str port_by_terms(struct arena *arena, const struct backend_terms *terms)
+{
+	struct annotation_values values = {.backend = {.protocol = BACKEND_HTTPS, .terms = terms}};
+	struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
+	struct plan plan = {.values = values};
+	policies_settle_pool(&plan, arena, &pool);
+	return pool.port;
+}
+
+static void pools_differ_by_how_handshakes_are_made(void **state)
+{
+	const struct backend_terms rows[] = {{0}, {.sends_name = true}, {.usual_name = STR("a")},
+		{.min_version = 12}, {.max_version = 12}, {.max_depth = 1},
+		{.ciphers = {(struct str[]){STR("A"), STR("B")}, 2}},
+		{.ciphers = {(struct str[]){STR("AB")}, 1}}};
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str one = port_by_terms(&arena, &rows[i]);
+		assert_false(str_eq(one, port_by_terms(&arena, NULL)));
+		for (size_t k = 0; k < i; k++)
+			assert_false(str_eq(one, port_by_terms(&arena, &rows[k])));
+	}
+	arena_fini(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +197,7 @@ int main(void)
 		cmocka_unit_test(pools_with_the_same_settings_are_one),
 		cmocka_unit_test(pools_differ_by_affinity_and_hash),
 		cmocka_unit_test(pools_differ_by_every_setting_of_backends),
+		cmocka_unit_test(pools_differ_by_how_handshakes_are_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
