@@ -44,7 +44,7 @@ POLICY_WORDS = {"body_max_bytes": "body-limit", "cors": "cors", "https_redirect"
                 "source_access": "source-access", "basic_auth": "basic-auth", "rewrite": "rewrite", "request_headers": "request-headers",
                 "response_headers": "response-headers", "timeouts": "timeouts", "external_auth": "external-auth", "mirrors": "mirror",
                 "error_pages": "error-pages", "fallback_pool": "fallback-pool", "location_changes": "location-rewrite", "cookie_paths": "cookie-rewrite",
-                "cookie_domains": "cookie-rewrite"}
+                "cookie_domains": "cookie-rewrite", "backend_http": "backend-http"}
 WORDS = {"decoded-paths", *RULE_WORDS.values(), *POLICY_WORDS.values()}
 
 
