@@ -11,4 +11,4 @@
 
 /* As traffic_source.ask; the context is the engine. */
 void *now_ask(void *ctx, struct traffic_now *now, void (*on_done)(void *ctx), void *done_ctx);
-void now_cancel(void *asked);
+void now_cancel(void *ctx);

@@ -23,7 +23,7 @@ void traffic_now_free(struct traffic_now *now);
 /* A line without its end, whichever it is; of one with counts the Ingress is noted, which has a figure of its own then. What cannot be read is no line. Those with
  * counts have to come first. */
 void traffic_now_take(struct traffic_now *now, struct str line);
-void traffic_now_add_active(struct traffic_now *now, struct str owner, int64_t count);
+void traffic_now_add_active(struct traffic_now *now, struct str name, int64_t count);
 void traffic_now_add_out(struct traffic_now *now, struct str pool, struct str ip, uint16_t port);
 /* Whether the proxy says so of the endpoint of the pool, or of the endpoint whoever asks it. */
 bool traffic_now_is_out(

@@ -85,9 +85,9 @@ static void exemplars(void **state)
 /* A line with such an exemplar leaves nothing behind. */
 static void refused_exemplars(void **state)
 {
-	static const char *const words[] = {" x", " 12:" ID ":3:4", " 0::3:4", " 0:" ID,
-		" 0:" ID ":3", " 0:" ID ":-3:4", " 0:" ID ":3:4:5", " 0:\"} 1\n:3:4", " 0:4BF9:3:4",
-		" 0:" ID ID "0:3:4", " 0:\x1b[31m:3:4"};
+	static const char *const words[] = {" x", (" 12:" ID ":3:4"), " 0::3:4", " 0:" ID,
+		(" 0:" ID ":3"), (" 0:" ID ":-3:4"), (" 0:" ID ":3:4:5"), (" 0:\"} 1\n:3:4"),
+		" 0:4BF9:3:4", (" 0:" ID ID "0:3:4"), " 0:\x1b[31m:3:4"};
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		char line[512];

@@ -145,6 +145,53 @@ static void what_was_copied_takes_no_memory(void **state)
 }
 
 /* Nobody reads the pipe: we do not wait, keep the newest, and give up no line but whole ones. */
+static char taken[256];
+
+static void take(void *ctx, struct str lines)
+{
+	size_t len = strlen(taken);
+	(void)ctx;
+	assert_true(len + lines.len < sizeof(taken));
+	str_put(taken + len, lines);
+	taken[len + lines.len] = '\0';
+}
+
+/* Whoever takes lines gets each once; the next proxy has another file, and what the one before has written is not lost. */
+static void lines_are_taken(void **state)
+{
+	(void)state;
+	taken[0] = '\0';
+	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, take, NULL);
+	append("a\nb\nhal");
+	access_log_copy(log);
+	assert_string_equal(taken, "a\nb\n");
+	append("f\n");
+	access_log_copy(log);
+	append("last\n");
+	access_log_renew(log);
+	assert_int_equal(access(path, F_OK), -1);
+	append("new\n");
+	access_log_free(log);
+	assert_string_equal(taken, "a\nb\nhalf\nlast\nnew\n");
+}
+
+/* A proxy that does not append goes on where it was when the file was emptied. */
+static void lines_behind_a_place(void **state)
+{
+	(void)state;
+	taken[0] = '\0';
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, take, NULL);
+	assert_int_equal(write(fd, "a\n", 2), 2);
+	access_log_copy(log);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	access_log_copy(log);
+	assert_int_equal(write(fd, "b\n", 2), 2);
+	access_log_free(log);
+	close(fd);
+	assert_string_equal(taken, "a\nb\n");
+}
+
 static void a_reader_that_hangs_costs_only_lines(void **state)
 {
 	int ends[2];
@@ -188,6 +235,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_place_that_cannot_be_is_the_beginning, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_copied_takes_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_are_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_behind_a_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_reader_that_hangs_costs_only_lines, setup, teardown),
 	};

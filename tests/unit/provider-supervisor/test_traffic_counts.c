@@ -110,7 +110,7 @@ static void exemplars(void **state)
 static void no_exemplars(void **state)
 {
 	static const char *const ids[] = {
-		"=", "=-", "=x", "=" ID "0", "=\"} 1", "=4BF9", "=\x1b[31m", "==" OTHER_ID, ID};
+		"=", "=-", "=x", ("=" ID "0"), "=\"} 1", "=4BF9", "=\x1b[31m", ("==" OTHER_ID), ID};
 	(void)state;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		char line[256];
