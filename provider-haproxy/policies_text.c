@@ -52,6 +52,8 @@ static char value_letter(enum request_value value)
 		return 'w';
 	case REQUEST_STATUS:
 		return 'z';
+	case REQUEST_TARGET_UNSLASHED:
+		return 'l';
 	}
 	must(false);
 }

@@ -50,7 +50,14 @@ enum nginx_kind {
 
 enum nginx_bad { NGINX_LEFT_OUT, NGINX_CLOSES };
 
-enum nginx_verdict { NGINX_SAME, NGINX_NEAR, NGINX_NOTHING, NGINX_LATER, NGINX_REFUSED };
+enum nginx_verdict {
+	NGINX_SAME,
+	NGINX_DECIDED,
+	NGINX_NEAR,
+	NGINX_NOTHING,
+	NGINX_LATER,
+	NGINX_REFUSED
+};
 
 struct nginx_spec {
 	const char *name;
