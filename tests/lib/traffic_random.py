@@ -160,7 +160,8 @@ class World:
         return pages
 
     def text_changes(self, words: list[str]) -> list[Body]:
-        return [{"from": text, "to": self.random.choice(["out.test", "/out", "x"])} for text in self.some(words, 2)]
+        return [{"from": text, "to": self.random.choice(["out.test", "/out", "x"]), **({"pattern": True} if self.random.random() < 0.3 else {})}
+                for text in self.some(words, 2)]
 
     def policy(self, has_one_pool: bool) -> str:
         """Its id; now and then of one that does not exist."""

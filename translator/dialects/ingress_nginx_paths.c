@@ -9,20 +9,18 @@ enum { ALIASES_MAX = 16 };
 
 /* ---- rewrites ---- */
 
-/* A path that is the target is not rewritten; but one that is not Exact is two there, with and without a slash at the end. Whether any is. */
+/* A path that is the target is not rewritten; but one that is not Exact is two there, with and without a slash at the end. Whether anything is: the root that
+ * a host has there in any case, if nothing else. */
 static bool changes_paths(const struct nginx_reader *r, struct str target)
 {
 	const struct ingress_record *ingress = r->d->ingress;
-	bool splits = !nginx_value_is_on(r->v, NGINX_ROW_use_regex, false);
-	bool changes = false;
-	r->d->route->kept_is_two = splits;
+	bool changes = !str_eq_c(target, "/");
+	r->d->route->kept_is_two = !nginx_value_is_on(r->v, NGINX_ROW_use_regex, false);
 	for (size_t i = 0; i < ingress->rules.count; i++) {
 		const struct ingress_rule *rule = &ingress->rules.items[i];
 		for (size_t k = 0; k < rule->paths.count; k++) {
 			struct str path = path_normal(rule->paths.items[k].path);
-			bool is_two = splits && rule->paths.items[k].type != PATH_EXACT &&
-				      path.p[path.len - 1] != '/';
-			changes |= is_two || !str_eq(path, target);
+			changes |= !str_eq(path, target);
 			if (str_eq(path, target))
 				r->d->route->kept_path = path;
 		}

@@ -230,7 +230,8 @@ static void test_verdicts(void **state)
 	};
 	struct ingress_record ingress = {.annotations = {items, COUNT_OF(items)}};
 	nginx_values_tell_verdicts(&ingress, STR_NONE, &f->teller);
-	assert_string_equal(reasons_of(&f->diags), "AnnotationDecided AnnotationDiffers AnnotationNotNeeded");
+	assert_string_equal(
+		reasons_of(&f->diags), "AnnotationDecided AnnotationDiffers AnnotationNotNeeded");
 }
 
 int main(void)
