@@ -346,15 +346,19 @@ static void read_headers(const struct nginx_reader *r)
 	}
 }
 
-/* Two more names for what providers say by X-Forwarded-Proto. */
+/* Two more names for what providers say by X-Forwarded-Proto, and what the request is called. */
 static void say_scheme(const struct nginx_reader *r)
 {
 	struct pieces scheme = {0};
+	struct pieces id = {0};
 	pieces_add_value(&scheme, r->d->arena, REQUEST_SCHEME, STR_NONE);
 	if (!nginx_ask(r, POLICY_REQUEST_HEADERS, NGINX_ROW_COUNT))
 		return;
 	set_header(r, "X-Scheme", &scheme);
 	set_header(r, "X-Forwarded-Scheme", &scheme);
+	pieces_add_value(&id, r->d->arena, REQUEST_ID, STR_NONE);
+	if (nginx_option_is_on(r->v->options, NGINX_OWN_generate_request_id, true))
+		set_header(r, "X-Request-ID", &id);
 }
 
 /* ---- canaries ---- */

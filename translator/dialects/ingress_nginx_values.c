@@ -29,6 +29,7 @@ static const char *const sets[] = {
 	[NGINX_URL] = BASIC_CHARS " ,?&=",
 	[NGINX_URLVAR] = BASIC_CHARS " ,?&=$",
 	[NGINX_RXPATH] = BASIC_CHARS "$",
+	[NGINX_PREFIX] = BASIC_CHARS "$ ",
 	[NGINX_REGEX] = BASIC_CHARS "^$[](){}*+?|&=\\",
 	[NGINX_HOSTS] = BASIC_CHARS "^$[](){}*+?|&=\\, ",
 	[NGINX_HEADERS] = "-_, ",
