@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/decision_answer.h"
 
+#include <ctype.h>
+
 bool answer_allows_origin(const struct request_parts *parts, const struct cors *cors)
 {
 	struct str origin = STR_NONE;
@@ -47,12 +49,38 @@ void answer_add_cors(const struct request_parts *parts, const struct cors *cors,
 
 /* ---- what a backend says of itself ---- */
 
+static bool fits_at(const char *at, struct str pattern, bool without_case)
+{
+	for (size_t i = 0; i < pattern.len; i++) {
+		bool fits = pattern.p[i] == '.' || at[i] == pattern.p[i] ||
+			    (without_case && tolower((unsigned char)at[i]) ==
+						     tolower((unsigned char)pattern.p[i]));
+		if (!fits)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the pattern fits anywhere in the text. */
+static bool finds(struct str text, struct str pattern, bool without_case)
+{
+	for (size_t i = 0; i + pattern.len <= text.len; i++) {
+		if (fits_at(text.p + i, pattern, without_case))
+			return true;
+	}
+	return false;
+}
+
 /* False: none fits. */
 static bool change_start(struct str text, const struct text_change *items, size_t count,
 	struct arena *arena, struct str *ret)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!str_starts_with(text, items[i].from))
+		if (items[i].pattern && finds(text, items[i].from, false)) {
+			*ret = items[i].to;
+			return true;
+		}
+		if (items[i].pattern || !str_starts_with(text, items[i].from))
 			continue;
 		*ret = arena_printf(arena, "%.*s%.*s", STR_FMT(items[i].to),
 			STR_FMT(str_skip(text, items[i].from.len)));
@@ -71,7 +99,11 @@ static bool change_domain(
 {
 	for (size_t i = 0; i < policy->cookie_domains.count; i++) {
 		const struct text_change *item = &policy->cookie_domains.items[i];
-		if (!str_eq_nocase(without_dot(text), without_dot(item->from)))
+		if (item->pattern && finds(text, item->from, true)) {
+			*ret = item->to;
+			return true;
+		}
+		if (item->pattern || !str_eq_nocase(without_dot(text), without_dot(item->from)))
 			continue;
 		*ret = arena_printf(arena, "%s%.*s", str_starts_with(text, STR(".")) ? "." : "",
 			STR_FMT(without_dot(item->to)));

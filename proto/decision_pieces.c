@@ -99,6 +99,10 @@ static struct str raw_value(const struct request_parts *parts, const struct piec
 		return parts->service_port;
 	case REQUEST_STATUS:
 		return parts->status;
+	case REQUEST_TARGET_UNSLASHED:
+		value = pieces_target(parts);
+		value.len -= str_ends_with(value, STR("/"));
+		return value;
 	}
 	return STR_NONE;
 }

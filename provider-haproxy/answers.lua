@@ -5,12 +5,17 @@ local split, decode = sluice.split, sluice.decode
 
 -- ---- answers of backends ----
 
--- Pairs of texts, from and to.
+-- What stands for a pattern, of which each dot fits any byte, in Lua.
+local function pattern_of(text)
+	return (text:gsub("[^%w.]", "%%%0"))
+end
+
+-- Pairs of texts, from and to; `pattern`: it is found anywhere, and the whole becomes `to`.
 local function pairs_of(field)
 	local changes = {}
 	for _, text in ipairs(field ~= "" and split(field, "&") or {}) do
-		local from, to = text:match("^([^;]*);(.*)$")
-		changes[#changes + 1] = {decode(from), decode(to)}
+		local from, to, kind = text:match("^([^;]*);([^;]*);?(.*)$")
+		changes[#changes + 1] = {decode(from), decode(to), pattern = kind == "p" and pattern_of(decode(from)) or nil}
 	end
 	return changes
 end
@@ -18,7 +23,11 @@ end
 -- nil: none fits.
 local function changed_start(text, changes)
 	for _, change in ipairs(changes) do
-		if text:sub(1, #change[1]) == change[1] then
+		if change.pattern then
+			if text:find(change.pattern) then
+				return change[2]
+			end
+		elseif text:sub(1, #change[1]) == change[1] then
 			return change[2] .. text:sub(#change[1] + 1)
 		end
 	end
@@ -31,7 +40,11 @@ end
 local function changed_domain(text, changes)
 	local plain = without_dot(text):lower()
 	for _, change in ipairs(changes) do
-		if plain == without_dot(change[1]):lower() then
+		if change.pattern then
+			if text:lower():find(change.pattern:lower()) then
+				return change[2]
+			end
+		elseif plain == without_dot(change[1]):lower() then
 			return text:match("^%.?") .. without_dot(change[2])
 		end
 	end

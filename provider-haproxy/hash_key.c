@@ -22,6 +22,7 @@ static const char *const samples[] = {
 	[REQUEST_COOKIE] = "req.cook",
 	[REQUEST_ARGUMENT] = "url_param",
 	[REQUEST_TARGET_ESCAPED] = "pathq",
+	[REQUEST_TARGET_UNSLASHED] = "pathq",
 	[REQUEST_ID] = "req.hdr(x-request-id)",
 };
 

@@ -327,6 +327,9 @@ local values = {
 	u = function(txn)
 		return txn.f:pathq()
 	end,
+	l = function(txn)
+		return (txn.f:pathq():gsub("/$", ""))
+	end,
 	e = function(txn)
 		return (txn.f:pathq():gsub("[^%w%-._~]", percent))
 	end,

@@ -52,6 +52,8 @@ static char value_letter(enum request_value value)
 		return 'w';
 	case REQUEST_STATUS:
 		return 'z';
+	case REQUEST_TARGET_UNSLASHED:
+		return 'l';
 	}
 	must(false);
 }
@@ -186,7 +188,8 @@ struct str policies_text_changes(
 		struct str from = policies_encode(arena, changes[i].from);
 		struct str to = policies_encode(arena, changes[i].to);
 		text = joined(arena, text, "&",
-			arena_printf(arena, "%.*s;%.*s", STR_FMT(from), STR_FMT(to)));
+			arena_printf(arena, "%.*s;%.*s%s", STR_FMT(from), STR_FMT(to),
+				changes[i].pattern ? ";p" : ""));
 	}
 	return text.p != NULL ? text : STR("");
 }

@@ -20,7 +20,11 @@ static void add_changes(
 		return;
 	tree_open(tree, word);
 	for (size_t i = 0; i < count; i++) {
+		if (items[i].pattern)
+			tree_open(tree, "pattern");
 		tree_add(tree, items[i].from);
+		if (items[i].pattern)
+			tree_close(tree);
 		tree_add(tree, items[i].to);
 	}
 	tree_close(tree);

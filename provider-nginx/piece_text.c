@@ -25,6 +25,7 @@ static void add_piece(struct tree_text *tree, const struct piece *piece)
 		[REQUEST_SERVICE] = "service",
 		[REQUEST_SERVICE_PORT] = "service_port",
 		[REQUEST_STATUS] = "status",
+		[REQUEST_TARGET_UNSLASHED] = "target_unslashed",
 	};
 	tree_open(tree, words[piece->value]);
 	if (piece->value == REQUEST_GROUP)

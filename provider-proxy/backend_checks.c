@@ -61,6 +61,8 @@ static bool is_attribute(struct str text)
 	return check_text(text) && str_find(text, ';') == NULL;
 }
 
+enum { PATTERN_LEN_MAX = 128 /* it is tried at each byte of a text */ };
+
 /* Texts that are put into a header, each in place of another one. The number that is left. */
 static size_t keep_texts(struct arena *arena, const struct text_change *items, size_t count,
 	bool (*is_good)(struct str text), struct text_change **ret_items)
@@ -68,7 +70,9 @@ static size_t keep_texts(struct arena *arena, const struct text_change *items, s
 	struct text_change *kept = arena_calloc(arena, count + 1, sizeof(*kept));
 	size_t kept_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (is_good(items[i].from) && is_good(items[i].to))
+		bool is_short = !items[i].pattern ||
+				(items[i].from.len != 0 && items[i].from.len <= PATTERN_LEN_MAX);
+		if (is_short && is_good(items[i].from) && is_good(items[i].to))
 			kept[kept_count++] = items[i];
 	}
 	*ret_items = kept;

@@ -7,6 +7,7 @@ static const struct {
 	const char *reason;
 	enum migrate_verdict verdict;
 } reasons[] = {
+	{"AnnotationDecided", MIGRATE_DECIDED},
 	{"AnnotationDiffers", MIGRATE_NEAR},
 	{"AnnotationNotNeeded", MIGRATE_NOTHING},
 	{"AnnotationOverridden", MIGRATE_NEAR},

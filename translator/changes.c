@@ -94,6 +94,13 @@ static void change_ownership(const struct changes *changes, struct ingress_node 
 		pending_tell_status(changes->pending, ingress);
 }
 
+static void change_certificates(const struct changes *changes, const struct ingress_node *ingress,
+	const struct plan *plan, const struct target_list *t)
+{
+	for (size_t i = 0; i < plan->hosts.count; i++)
+		owners_certified(changes->owners, t->hosts[i], ingress);
+}
+
 static void change_present(
 	const struct changes *changes, struct ingress_node *ingress, const struct plan *old)
 {
@@ -113,18 +120,26 @@ static void change_present(
 	bool was_large = ingress->is_large;
 	bool is_other = old == NULL || !str_eq(old->self.uid, plan->self.uid);
 	struct target_list t = targets_gather(changes->targets, plan);
+	bool has_tls = plan->claim_route != NULL && plan->claim_route->has_tls;
+	bool had_tls = ingress->has_tls;
 	note_plan(ingress, plan);
+	ingress->has_tls |= has_tls; /* hosts that it leaves were certified by it */
 	bool shares_anew = note_sharing(ingress, plan);
 	offers_forget(ingress);
 	ingress->balancer = t.balancer;
 	targets_set(changes->targets, ingress, &t, shaped);
+	ingress->has_tls = has_tls;
 	if (plan->is_ours) {
 		touch_hosts(changes, plan, old, &t, ingress->is_large == was_large);
 		touch_balancer(changes, plan, old, t.balancer);
 		if (t.policy != NULL)
 			pending_build(changes->pending, &t.policy->node);
+		if (t.kept_policy != NULL)
+			pending_build(changes->pending, &t.kept_policy->node);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
 			claims_ask_of(changes->claims, ingress);
+		if (had_tls != ingress->has_tls)
+			change_certificates(changes, ingress, plan, &t);
 		change_ownership(changes, ingress, plan, &t,
 			old != NULL && (shares_anew || old->created != plan->created));
 	}
@@ -160,6 +175,7 @@ void change_ingress(
 	ingress->balancer = NULL;
 	ingress->is_served = false;
 	targets_set(changes->targets, ingress, &none, shaped);
+	ingress->has_tls = false;
 	diagnostics_drop(changes->diagnostics, &ingress->record.node);
 	graph_settle(changes->graph, &ingress->record.node);
 }

@@ -66,6 +66,7 @@ const struct claim_route *route_copy(const struct claim_route *route, struct are
 	*copy = *route;
 	copy->policy = arena_str(arena, route->policy);
 	copy->redirect = copy_redirect(route->redirect, arena);
+	copy->app_root = copy_redirect(route->app_root, arena);
 	copy->answer = copy_answer(route->answer, arena);
 	copy->canary = copy_canary(route->canary, arena);
 	copy->client = copy_client(route->client, arena);

@@ -119,6 +119,7 @@ struct ingress_node {
 	struct offer_list *offers;      /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
 	char *uid;                      /* of the object; NULL: not given */
+	bool has_tls;                   /* it has certificates for its hosts, and is no canary */
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
 	bool is_unserved;               /* as its status was last sent, see owners.c */
@@ -199,6 +200,7 @@ struct host_node {
 	struct below below;
 	bool is_covered;  /* by a wildcard of another namespace, when it was settled or built */
 	bool is_unserved; /* it belongs to none of its users */
+	bool has_tls;     /* of a wildcard: one of its users has certificates, as it was settled */
 };
 
 /* Something on a load balancer shared by classes that only one owner can have. Keys: "name:HOST",

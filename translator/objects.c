@@ -67,7 +67,9 @@ static const void *build_host(
 	host->match = str_is_empty(name)                 ? HOST_ANY
 		      : str_starts_with(name, STR("*.")) ? HOST_WILDCARD
 							 : HOST_EXACT;
-	rules_merge(claims, count, name, objects->scratch, host, diags);
+	struct rules_host about = {.name = name, .has_tls = rules_have_tls(claims, count)};
+	about.has_tls = about.has_tls || owners_have_tls_above(objects->host_paths->owners, node);
+	rules_merge(claims, count, &about, objects->scratch, host, diags);
 	settle_clients(objects, claims, count, host, diags);
 	return host;
 }
@@ -389,9 +391,14 @@ static const void *build_policy(const struct objects *objects, struct policy_nod
 	struct policy *policy = arena_alloc(objects->scratch, sizeof(*policy));
 	must(user != NULL);
 	/* It is of one Ingress, whose plan stays while this one is needed. */
-	*policy = plans_get(objects->plans, user->user)->plan.route.policy;
+	const struct plan *plan = &plans_get(objects->plans, user->user)->plan;
+	*policy = plan->route.policy;
 	policy->key = (struct lb_key){.kind = LB_POLICY, .id = node_key(&node->node)};
 	policy->ingress = node_key(&node->node);
+	if (str_ends_with(policy->ingress, STR(PLAN_KEPT_PATHS))) {
+		plan_keep_paths(plan, objects->scratch, policy);
+		policy->ingress.len -= sizeof(PLAN_KEPT_PATHS) - 1;
+	}
 	return policy;
 }
 

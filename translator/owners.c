@@ -150,6 +150,15 @@ void owners_joined(
 		host->oldest = NULL;
 	if (is_oldest || host->is_unserved)
 		ask(owners, host);
+	if (ingress->has_tls)
+		owners_certified(owners, host, ingress);
+}
+
+void owners_certified(
+	const struct owners *owners, struct host_node *host, const struct ingress_node *ingress)
+{
+	if (ingress->has_tls != host->has_tls && str_starts_with(node_key(&host->node), STR("*.")))
+		pending_settle(owners->pending, &host->node);
 }
 
 /* If the oldest user may not have the host, the one that left may have been the last allowed one. */
@@ -170,6 +179,8 @@ void owners_left(
 		host->owner = 0; /* who comes then takes it from nobody */
 	if (was_oldest || may_be_last(owners, host))
 		ask(owners, host);
+	if (host->has_tls && ingress->has_tls)
+		pending_settle(owners->pending, &host->node);
 }
 
 void owners_changed(const struct owners *owners, struct host_node *host)
@@ -294,10 +305,41 @@ static void settle_below(
 	}
 }
 
+bool owners_have_tls_above(const struct owners *owners, const struct host_node *host)
+{
+	struct str domain = host_domain(node_host(&host->node));
+	if (host->balancer->wildcard_count == 0 || str_is_empty(domain))
+		return false;
+	const struct host_node *above =
+		graph_find_host(host->balancer, key_join(owners->scratch, STR("*"), '.', domain));
+	return above != NULL && above->has_tls;
+}
+
+/* The certificates of a wildcard are those of the hosts that it covers. */
+static void settle_certificates(const struct owners *owners, struct host_node *host)
+{
+	struct use *use;
+	struct node *node;
+	const struct ingress_node *owner = owners_of(owners, host);
+	bool has_tls = false;
+	RB_FOREACH (use, use_tree, &host->node.users)
+		has_tls |= use->user->has_tls && owners_allow(owner, use->user);
+	if (has_tls == host->has_tls)
+		return;
+	host->has_tls = has_tls;
+	node = graph_first_below(host->balancer, str_skip(node_host(&host->node), 2));
+	for (; node != NULL; node = graph_next_below(node)) {
+		if (node->kind == NODE_HOST && node_has_users(node))
+			pending_build(owners->pending, node);
+	}
+}
+
 void owners_settle(const struct owners *owners, struct host_node *host)
 {
 	struct str name = node_host(&host->node);
 	settle_name(owners, host->balancer, name);
-	if (str_starts_with(name, STR("*.")))
-		settle_below(owners, host->balancer, str_skip(name, 2));
+	if (!str_starts_with(name, STR("*.")))
+		return;
+	settle_certificates(owners, host);
+	settle_below(owners, host->balancer, str_skip(name, 2));
 }

@@ -41,6 +41,11 @@ void owners_left(
 	const struct owners *owners, struct host_node *host, const struct ingress_node *ingress);
 /* The age of a user, or with whom it shares its hosts, has changed. */
 void owners_changed(const struct owners *owners, struct host_node *host);
+/* Whether a user of the host has certificates has changed, or it is a new one that may have them. */
+void owners_certified(
+	const struct owners *owners, struct host_node *host, const struct ingress_node *ingress);
+/* Whether there is a certificate for the wildcard above the host. */
+bool owners_have_tls_above(const struct owners *owners, const struct host_node *host);
 /* Applies what follows from the present owner of the host. No batch may be active. */
 void owners_settle(const struct owners *owners, struct host_node *host);
 /* Whether it has hosts, but neither any of them nor anything else is served for it. */

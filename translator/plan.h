@@ -66,6 +66,9 @@ struct plan_context {
 /* Behind the id of users, if the keys of their Secret are the names. */
 #define PLAN_USERS_OF_KEYS ":keys"
 
+/* Behind the id of a policy: for paths that its rewrite is not for. */
+#define PLAN_KEPT_PATHS "+kept"
+
 struct plan_host {
 	struct str host; /* lower case; empty: any */
 	enum host_match match;
@@ -135,9 +138,12 @@ struct plan {
 	struct annotation_values values;
 	struct route_settings route;
 	const struct claim_route *claim_route; /* NULL: there is nothing to do but to serve */
-	struct str policy;                     /* id of its policy; empty: it has none */
-	struct str_list config_maps;           /* NAMESPACE/NAME of those that it depends on */
-	struct str users;                      /* id of those of its policy; empty: none */
+	/* Of paths that its rewrite is not for; NULL: there are none. */
+	const struct claim_route *kept_route;
+	struct str policy;           /* id of its policy; empty: it has none */
+	struct str kept_policy;      /* of kept_route; empty: it has none */
+	struct str_list config_maps; /* NAMESPACE/NAME of those that it depends on */
+	struct str users;            /* id of those of its policy; empty: none */
 };
 
 /* The id of the pool of the Service that takes what no rule does. */
@@ -148,6 +154,8 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 /* The plan of an object that exists but cannot be read. */
 void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
 	struct plan *ret_plan);
+/* Takes out what is not done for those paths. */
+void plan_keep_paths(const struct plan *plan, struct arena *arena, struct policy *policy);
 /* Whether the load balancer object itself depends on this Ingress. */
 bool plan_shapes_balancer(const struct plan *plan);
 /* Whether the load balancer object would be the same with either. */

@@ -76,8 +76,8 @@ bool plan_same_claims(const struct plan *a, const struct plan *b)
 /* What is more than a policy is compared when it is built. */
 static bool is_simple(const struct claim_route *route)
 {
-	return route->redirect == NULL && route->answer == NULL && route->canary == NULL &&
-	       route->client == NULL;
+	return route->redirect == NULL && route->app_root == NULL && route->answer == NULL &&
+	       route->canary == NULL && route->client == NULL;
 }
 
 static bool same_route(const struct claim_route *a, const struct claim_route *b)
@@ -87,7 +87,9 @@ static bool same_route(const struct claim_route *a, const struct claim_route *b)
 	return is_simple(a) && is_simple(b) && str_eq(a->policy, b->policy) &&
 	       a->is_regex == b->is_regex && a->is_decoded == b->is_decoded &&
 	       a->is_closed == b->is_closed && a->is_unlogged == b->is_unlogged &&
-	       a->keeps_root == b->keeps_root;
+	       a->has_tls == b->has_tls && a->tls_redirect.status == b->tls_redirect.status &&
+	       a->tls_redirect.port == b->tls_redirect.port &&
+	       a->tls_redirect.without_slash == b->tls_redirect.without_slash;
 }
 
 static bool same_claim(const struct path_claim *a, const struct path_claim *b)

@@ -62,18 +62,6 @@ static void add_slash(const struct extras *e, struct hosted hosted)
 
 /* ---- hosts ---- */
 
-static void add_root(const struct extras *e, struct hosted hosted, const struct claim_route *route)
-{
-	hosted.has_claim = true;
-	hosted.claim.path = STR("/");
-	hosted.claim.type = PATH_EXACT;
-	hosted.claim.pool = STR("");
-	hosted.claim.route = route;
-	hosted.claim.extra = CLAIM_ROOT;
-	hosted.claim.is_implied = false;
-	push(e, &hosted);
-}
-
 static struct str other_name(const struct plan_maker *m, struct str host)
 {
 	struct str www = STR("www.");
@@ -95,7 +83,7 @@ static void add_www(const struct extras *e, struct hosted hosted)
 	*add_piece(m, redirect) = (struct piece){.text = hosted.host};
 	*add_piece(m, redirect) = (struct piece){.text = STR(":")};
 	*add_piece(m, redirect) = (struct piece){.value = REQUEST_PORT};
-	*add_piece(m, redirect) = (struct piece){.value = REQUEST_TARGET};
+	*add_piece(m, redirect) = (struct piece){.value = REQUEST_TARGET_UNSLASHED};
 	hosted.host = other_name(m, hosted.host);
 	hosted.has_claim = true;
 	hosted.claim.path = STR("/");
@@ -124,20 +112,15 @@ void plan_add_extras(const struct plan_maker *m, struct hosted_list *list)
 {
 	const struct route_settings *route = &m->plan->route;
 	/* Most have none. */
-	if (route->app_root == NULL && !route->has_slash_redirects && !route->has_www_redirect &&
-		route->aliases.count == 0)
+	if (!route->has_slash_redirects && !route->has_www_redirect && route->aliases.count == 0)
 		return;
 	const struct extras e = {m, list, list->count + EXTRAS_MAX};
-	const struct claim_route *root =
-		route->app_root != NULL ? route_to(m, route->app_root) : NULL;
 	size_t written = list->count;
 	for (size_t i = 0; i < written; i++) {
 		struct hosted hosted = list->items[i];
 		bool is_first = i == 0 || list->items[i - 1].claim.rule != hosted.claim.rule;
 		if (route->has_slash_redirects && hosted.has_claim && !hosted.claim.is_implied)
 			add_slash(&e, hosted);
-		if (is_first && root != NULL)
-			add_root(&e, hosted, root);
 		if (is_first && route->has_www_redirect)
 			add_www(&e, hosted);
 	}

@@ -140,29 +140,63 @@ static void keep_what_counts(struct route_settings *route)
 			.canary = route->canary, .has_regex = route->has_regex};
 }
 
+void plan_keep_paths(const struct plan *plan, struct arena *arena, struct policy *policy)
+{
+	const struct policy *all = &plan->route.policy;
+	size_t count = all->request_headers.count;
+	drop_members(policy, POLICY_REWRITE);
+	policy->request_headers.items = arena_calloc(arena, count, sizeof(struct header_change));
+	policy->request_headers.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct header_change *change = &all->request_headers.items[i];
+		if (!str_eq(change->name, plan->route.rewrite_header))
+			policy->request_headers.items[policy->request_headers.count++] = *change;
+	}
+}
+
+/* Paths that are not rewritten have a policy of their own for that. */
+static void make_kept_route(const struct plan_maker *m, const struct claim_route *usual)
+{
+	struct policy policy = m->plan->route.policy;
+	if (str_is_empty(m->plan->route.kept_path) || policy.rewrite.count == 0)
+		return;
+	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));
+	*copy = *usual;
+	copy->policy = STR_NONE;
+	plan_keep_paths(m->plan, m->arena, &policy);
+	if (asks_anything(&policy))
+		copy->policy = m->plan->kept_policy =
+			arena_printf(m->arena, "%.*s" PLAN_KEPT_PATHS, STR_FMT(m->plan->policy));
+	m->plan->kept_route = copy;
+}
+
 static void make_claim_route(const struct plan_maker *m)
 {
 	const struct route_settings *route = &m->plan->route;
 	struct claim_route made = {
 		.policy = m->plan->policy,
+		.app_root = route->app_root,
+		.tls_redirect = route->tls_redirect,
+		.has_tls = route->has_tls,
 		.redirect = route->redirect,
 		.answer = route->answer,
 		.canary = route->canary,
 		.client = route->client,
 		.is_regex = route->has_regex && !route->is_closed && route->canary == NULL,
 		.is_decoded = route->is_decoded,
-		.keeps_root = route->keeps_root,
 		.is_closed = route->is_closed,
 		.is_unlogged = route->is_unlogged,
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
 			 made.answer != NULL || made.canary != NULL || made.client != NULL ||
-			 made.is_regex || made.is_decoded || made.is_closed || made.is_unlogged;
+			 made.is_regex || made.is_decoded || made.is_closed || made.is_unlogged ||
+			 made.app_root != NULL || made.tls_redirect.status != 0 || made.has_tls;
 	if (!is_needed)
 		return;
 	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));
 	*copy = made;
 	m->plan->claim_route = copy;
+	make_kept_route(m, copy);
 }
 
 void plan_read_route(const struct plan_maker *m)

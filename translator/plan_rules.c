@@ -230,6 +230,21 @@ static const char *set_path(
 	return problem;
 }
 
+/* The path that is rewritten to itself stays as it is, but what is below it becomes it, as there. */
+static void keep_path(const struct plan_maker *m, struct hosted_list *list, struct hosted *base,
+	enum path_type type)
+{
+	struct str path = base->claim.path;
+	if (m->plan->kept_route == NULL)
+		return;
+	if (m->plan->route.kept_is_two && type != PATH_EXACT && path.p[path.len - 1] != '/') {
+		struct hosted below = *base;
+		below.claim.path = arena_printf(m->arena, "%.*s/", STR_FMT(path));
+		*PLAN_PUSH(m, list) = below;
+	}
+	base->claim.route = m->plan->kept_route;
+}
+
 static void add_path(const struct plan_maker *m, struct hosted_list *list, struct hosted base,
 	const struct ingress_path *path)
 {
@@ -244,10 +259,13 @@ static void add_path(const struct plan_maker *m, struct hosted_list *list, struc
 			"%s is not served: %s", diag_quote(m->arena, path->path), problem);
 		return;
 	}
+	const struct route_settings *route = &m->plan->route;
 	struct backend_place place = {.rule = rule, .position = position};
 	/* A canary that is closed takes nothing from others. */
 	base.has_claim = m->plan->route.canary == NULL || !m->plan->route.is_closed;
 	base.claim.pool = lead_to(m, &path->backend, &place);
+	if (route->kept_path.len != 0 && str_eq(base.claim.path, route->kept_path))
+		keep_path(m, list, &base, path->type);
 	*PLAN_PUSH(m, list) = base;
 }
 

@@ -29,15 +29,24 @@ struct client_wish {
 	bool is_passed;
 };
 
-/* What all claims of paths of an Ingress have in common. */
+/* Where requests over plain HTTP go if another Ingress has a certificate for the host. */
+struct tls_redirect {
+	uint64_t status; /* 0: nowhere else */
+	uint64_t port;   /* 0: it is not said */
+	bool without_slash;
+};
+
+/* What all claims of paths of an Ingress have in common, or all but those whose paths are not rewritten. */
 struct claim_route {
-	struct str policy;                    /* id; empty: none */
+	struct str policy;               /* id; empty: none */
+	const struct redirect *app_root; /* of the host, see route_settings */
+	struct tls_redirect tls_redirect;
+	bool has_tls;                         /* its Ingress has certificates for its hosts */
 	const struct redirect *redirect;      /* NULL: none */
 	const struct fixed_answer *answer;    /* likewise */
 	const struct canary_settings *canary; /* NULL: the claims are its own */
 	const struct client_wish *client;     /* of their hosts; NULL: none */
 	bool is_regex;                        /* paths are regular expressions */
-	bool keeps_root;                      /* see route_settings */
 	bool is_decoded;
 	bool is_closed;
 	bool is_unlogged;
@@ -89,15 +98,21 @@ struct route_settings {
 	const struct canary_settings *canary; /* NULL: its rules are its own */
 	const struct client_wish *client;     /* of its hosts; NULL: none */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
-	/* The rewrite ends with group 9, which is all that follows "/" for the path "/" and empty for others: so they are rewritten to "/", and it is not. */
-	bool keeps_root;
-	bool is_decoded;  /* paths are compared decoded */
-	bool is_unlogged; /* the access log has no lines for its requests */
+	struct str
+		kept_path; /* of a rewrite, which is not done for it; empty: it is done for all */
+	struct str
+		rewrite_header; /* of policy.request_headers, which belongs to the rewrite; empty: none */
+	bool kept_is_two;       /* what is below such a path is rewritten to it */
+	bool is_decoded;        /* paths are compared decoded */
+	bool is_unlogged;       /* the access log has no lines for its requests */
 	/* What belongs to its hosts, for dialects that have it. The rules are made by plan_rules.c. */
-	const struct redirect *app_root; /* what the path "/" itself is answered with; NULL: none */
-	struct str_list aliases;         /* more names of its first host; checked */
-	uint64_t www_status;             /* of the redirect that follows, if there is one */
-	bool has_www_redirect; /* its hosts with "www." before them, or without, lead to them */
+	/* What the path "/" itself is answered with; NULL: nothing else. Of several for a host that of the longest path counts. */
+	const struct redirect *app_root;
+	struct tls_redirect tls_redirect;
+	bool has_tls;
+	struct str_list aliases; /* more names of its first host; checked */
+	uint64_t www_status;     /* of the redirect that follows, if there is one */
+	bool has_www_redirect;   /* its hosts with "www." before them, or without, lead to them */
 	/* The path of a rule that ends in a slash is where requests for the same without it are sent to: to the origin, or to a path where there is none. */
 	bool has_slash_redirects;
 	LIST_OF(struct piece) slash_origin;

@@ -19,6 +19,7 @@ struct merge {
 	const struct path_claim
 		*regex; /* the oldest that makes all paths regular expressions; NULL: none */
 	const struct object_ref *told; /* the last one that was told so */
+	bool has_tls;                  /* somebody has a certificate for the host */
 };
 
 /* ---- orders ---- */
@@ -256,8 +257,6 @@ static struct str regex_of(struct merge *m, const struct path_claim *claim, bool
 {
 	if (claim->extra == CLAIM_ROOT)
 		return STR("^/$");
-	if (is_regex && claim->route->keeps_root && str_eq_c(claim->path, "/"))
-		return STR("(?is)^/()()()()()()()()(.*)$");
 	return regex_of_path(claim->path, is_regex, m->arena);
 }
 
@@ -286,12 +285,105 @@ static void fill_rule(struct merge *m, const struct path_claim *claim, const str
 	}
 }
 
-static void add_shared(struct merge *m, const struct path_claim *claim, const struct object_ref *by,
-	const struct path_claim *canary, struct virtual_host *host)
+/* ---- the root of the host ---- */
+
+static bool has_root(const struct path_claim *claim)
 {
-	struct path_rule rule = {0};
-	fill_rule(m, claim, by, &rule);
-	canaries_add_rules(host, &rule, canary, m->arena);
+	return claim->route != NULL && claim->route->app_root != NULL;
+}
+
+static void tell_roots(const struct merge *m, const struct path_claim *claims, size_t count,
+	const struct path_claim *winner)
+{
+	const struct object_ref *told = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (!has_root(&claims[i]) || claims[i].ingress == told ||
+			is_same_ingress(&claims[i], winner))
+			continue;
+		told = claims[i].ingress;
+		diag_add(m->diags, told, "PathConflict", NULL,
+			"the root of %.*s is redirected as Ingress %.*s/%.*s says, which has the "
+			"longer path, %s",
+			STR_FMT(m->host.len != 0 ? m->host : STR("any host")),
+			STR_FMT(winner->ingress->namespace), STR_FMT(winner->ingress->name),
+			diag_quote(m->arena, winner->path));
+	}
+}
+
+/* Of several the one that belongs to the longest path counts. It takes the place of whatever serves the path "/" itself. Returns the claims, which are in a
+ * new place then. */
+static struct path_claim *settle_root(
+	const struct merge *m, struct path_claim *claims, size_t *count)
+{
+	const struct path_claim *winner = NULL;
+	for (size_t i = 0; i < *count; i++) {
+		if (has_root(&claims[i]) &&
+			(winner == NULL || compare_regexes(&claims[i], winner) < 0))
+			winner = &claims[i];
+	}
+	if (winner == NULL)
+		return claims;
+	tell_roots(m, claims, *count, winner);
+	struct path_claim *all = arena_calloc(m->arena, *count + 1, sizeof(*all));
+	struct claim_route *route = arena_alloc(m->arena, sizeof(*route));
+	*route = (struct claim_route){
+		.redirect = winner->route->app_root, .is_decoded = winner->route->is_decoded};
+	all[0] = *winner;
+	all[0].path = STR("/");
+	all[0].type = PATH_EXACT;
+	all[0].pool = STR("");
+	all[0].route = route;
+	all[0].extra = CLAIM_ROOT;
+	all[0].is_implied = false;
+	size_t kept = 1;
+	for (size_t i = 0; i < *count; i++) {
+		bool is_taken = m->regex == NULL && claims[i].type == PATH_EXACT &&
+				str_eq_c(claims[i].path, "/");
+		if (!is_taken)
+			all[kept++] = claims[i];
+	}
+	*count = kept;
+	return all;
+}
+
+/* ---- HTTPS by certificates of others ---- */
+
+static bool goes_to_tls(const struct merge *m, const struct path_claim *claim)
+{
+	return m->has_tls && claim->route != NULL && claim->route->tls_redirect.status != 0 &&
+	       !claim->tls_only;
+}
+
+static void add_piece(const struct merge *m, struct redirect *redirect, const struct piece *piece)
+{
+	void *items = redirect->location.items;
+	struct piece *place =
+		arena_push(m->arena, &items, &redirect->location.count, sizeof(*place));
+	redirect->location.items = items;
+	*place = *piece;
+}
+
+/* The rules from `first` on are those for HTTPS; over plain HTTP the same requests are sent there. */
+static void part_tls(const struct merge *m, const struct tls_redirect *wish,
+	struct path_rule redirect_rule, size_t first, struct virtual_host *host)
+{
+	struct redirect *redirect = arena_alloc(m->arena, sizeof(*redirect));
+	for (size_t i = first; i < host->rules.count; i++)
+		host->rules.items[i].tls_only = true;
+	redirect->status = wish->status;
+	add_piece(m, redirect, &(struct piece){.text = STR("https://")});
+	add_piece(m, redirect, &(struct piece){.value = REQUEST_HOST});
+	if (wish->port != 0)
+		add_piece(m, redirect,
+			&(struct piece){.text = arena_printf(m->arena, ":%llu",
+						(unsigned long long)wish->port)});
+	add_piece(m, redirect,
+		&(struct piece){
+			.value = wish->without_slash ? REQUEST_TARGET_UNSLASHED : REQUEST_TARGET});
+	redirect_rule.pool = STR("");
+	redirect_rule.answer = NULL;
+	redirect_rule.redirect = redirect;
+	host->rules.items[host->rules.count++] = redirect_rule;
 }
 
 static size_t cost_of(
@@ -318,8 +410,11 @@ static void add_rules(struct merge *m, const struct path_claim *claims, size_t c
 		const struct path_claim *claim = &claims[i];
 		const struct path_claim *canary =
 			canaries->count != 0 ? canaries_take(canaries, claim) : NULL;
-		size_t most = canary != NULL ? CANARY_RULES_MAX : 1;
-		bytes += cost_of(claim, canary, by != NULL);
+		bool is_parted = goes_to_tls(m, claim);
+		size_t most = (canary != NULL ? CANARY_RULES_MAX : 1U) + is_parted;
+		size_t first = host->rules.count;
+		struct path_rule rule = {0};
+		bytes += cost_of(claim, canary, by != NULL) * (is_parted ? 2 : 1);
 		if (host->rules.count + most > RULES_MAX || bytes > RULES_BYTES_MAX) {
 			diag_add(m->diags, claim->ingress, "TooManyPaths", NULL,
 				"host %.*s has more paths than one load balancer can take; %s is "
@@ -327,17 +422,31 @@ static void add_rules(struct merge *m, const struct path_claim *claims, size_t c
 				STR_FMT(m->host), diag_quote(m->arena, claim->path));
 			continue;
 		}
+		fill_rule(m, claim, by, &rule);
 		if (canary != NULL)
-			add_shared(m, claim, by, canary, host);
+			canaries_add_rules(host, &rule, canary, m->arena);
 		else
-			fill_rule(m, claim, by, &host->rules.items[host->rules.count++]);
+			host->rules.items[host->rules.count++] = rule;
+		if (is_parted)
+			part_tls(m, &claim->route->tls_redirect, rule, first, host);
 	}
 }
 
-void rules_merge(struct path_claim *claims, size_t count, struct str host, struct arena *arena,
-	struct virtual_host *ret_host, struct diag_list *diags)
+bool rules_have_tls(const struct path_claim *claims, size_t count)
 {
-	struct merge m = {.host = host, .arena = arena, .diags = diags};
+	for (size_t i = 0; i < count; i++) {
+		const struct claim_route *route = claims[i].route;
+		if (route != NULL && route->has_tls && !claims[i].is_other_name)
+			return true;
+	}
+	return false;
+}
+
+void rules_merge(struct path_claim *claims, size_t count, const struct rules_host *about,
+	struct arena *arena, struct virtual_host *ret_host, struct diag_list *diags)
+{
+	struct str host = about->name;
+	struct merge m = {.host = host, .arena = arena, .diags = diags, .has_tls = about->has_tls};
 	count = drop_other_names(claims, count);
 	size_t others = part_canaries(claims, count);
 	struct canaries canaries = {0};
@@ -352,10 +461,12 @@ void rules_merge(struct path_claim *claims, size_t count, struct str host, struc
 	}
 	size_t kept = drop_losers(&m, claims, others);
 	kept = drop_slashes(&m, claims, kept);
+	claims = settle_root(&m, claims, &kept);
 	if (kept > 1 && m.regex == NULL)
 		qsort(claims, kept, sizeof(*claims), compare_precedence);
-	ret_host->rules.items = arena_calloc(
-		arena, kept + (CANARY_RULES_MAX - 1) * canaries.count, sizeof(struct path_rule));
+	ret_host->rules.items = arena_calloc(arena,
+		(m.has_tls ? 2U : 1U) * kept + (CANARY_RULES_MAX - 1) * canaries.count,
+		sizeof(struct path_rule));
 	ret_host->rules.count = 0;
 	add_rules(&m, claims, kept, &canaries, ret_host);
 	canaries_tell(&canaries, host, diags);

@@ -44,6 +44,13 @@ struct path_claim {
 	uint64_t created;
 };
 
-/* Sorts the claims in place; rules are made in the arena of `arena`. */
-void rules_merge(struct path_claim *claims, size_t count, struct str host, struct arena *arena,
-	struct virtual_host *ret_host, struct diag_list *diags);
+struct rules_host {
+	struct str name;
+	bool has_tls; /* there is a certificate for it, as its Ingresses say, or those of the wildcard above it */
+};
+
+/* Whether one of its Ingresses has a certificate for the host. */
+bool rules_have_tls(const struct path_claim *claims, size_t count);
+/* Sorts the claims in place; rules are made in `arena`. */
+void rules_merge(struct path_claim *claims, size_t count, const struct rules_host *about,
+	struct arena *arena, struct virtual_host *ret_host, struct diag_list *diags);

@@ -54,6 +54,10 @@ static void gather_policy(
 		return;
 	t->policy = graph_get_policy(targets->graph, plan->policy);
 	t->items[t->count++] = &t->policy->node;
+	if (!str_is_empty(plan->kept_policy)) {
+		t->kept_policy = graph_get_policy(targets->graph, plan->kept_policy);
+		t->items[t->count++] = &t->kept_policy->node;
+	}
 	if (!str_is_empty(plan->users))
 		t->items[t->count++] = &graph_get_users(targets->graph, plan->users)->node;
 }
@@ -79,7 +83,7 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 	struct target_list t = {0};
 	if (plan == NULL)
 		return t;
-	size_t most = 7 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
+	size_t most = 8 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
 		      plan->tls.count + plan->names.count + plan->ports.count +
 		      plan->config_maps.count;
 	t.items = arena_calloc(targets->scratch, most, sizeof(*t.items));

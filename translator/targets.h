@@ -24,7 +24,8 @@ struct target_list {
 	size_t count;
 	struct host_node **hosts; /* of the plan's hosts, in the same order */
 	struct balancer_node *balancer;
-	struct policy_node *policy; /* NULL: it has none */
+	struct policy_node *policy;      /* NULL: it has none */
+	struct policy_node *kept_policy; /* likewise */
 };
 
 /* `plan` NULL: no record, no targets. */

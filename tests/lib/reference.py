@@ -115,7 +115,7 @@ NGINX_VALUES = {
     "SERVICE": "name of a Service",
     "RAW": "text of nginx's configuration",
 }
-NGINX_VERDICTS = {"SAME": "same", "NEAR": "near", "NOTHING": "not needed", "LATER": "not yet", "REFUSED": "refused"}
+NGINX_VERDICTS = {"SAME": "same", "DECIDED": "decided", "NEAR": "near", "NOTHING": "not needed", "LATER": "not yet", "REFUSED": "refused"}
 
 
 def nginx_annotations() -> str:

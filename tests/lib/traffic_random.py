@@ -34,7 +34,7 @@ CLIENTS = ["127.0.0.9", "127.0.0.8", "127.0.0.10", "127.0.1.7"]
 METHODS = ["GET", "GET", "GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE"]
 # Of "secret".
 HASHES = {"md5": "$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1", "sha": "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=", "apr1": "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"}
-PIECES = ["", "", "group", "scheme", "host", "host-header", "port", "method", "path", "path-rest", "query", "arguments", "target", "client", "header",
+PIECES = ["", "", "group", "scheme", "host", "host-header", "port", "method", "path", "path-rest", "query", "arguments", "target", "target-unslashed", "client", "header",
           "cookie", "argument"]
 SAYINGS = ["X-A: said", "x-b: said", "Access-Control-Allow-Origin: said", "Vary: Accept", "Strict-Transport-Security: max-age=1", "X-C: 1",
            "WWW-Authenticate: Who", "Location: http://in.test/a", "Set-Cookie: a=1; Path=/in/x; Domain=.IN.test", "Set-Cookie: b=2;path=/in;Secure"]
@@ -160,7 +160,8 @@ class World:
         return pages
 
     def text_changes(self, words: list[str]) -> list[Body]:
-        return [{"from": text, "to": self.random.choice(["out.test", "/out", "x"])} for text in self.some(words, 2)]
+        return [{"from": text, "to": self.random.choice(["out.test", "/out", "x"]), **({"pattern": True} if self.random.random() < 0.3 else {})}
+                for text in self.some(words, 2)]
 
     def policy(self, has_one_pool: bool) -> str:
         """Its id; now and then of one that does not exist."""

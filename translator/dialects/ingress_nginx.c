@@ -100,19 +100,28 @@ static void read_https(const struct nginx_reader *r)
 {
 	struct policy *policy = &r->d->route->policy;
 	bool is_forced = nginx_value_is_on(r->v, NGINX_ROW_force_ssl_redirect, false);
-	bool is_wanted = nginx_value_is_on(r->v, NGINX_ROW_ssl_redirect, true) &&
-			 has_certificate(r->d->ingress);
+	bool is_wanted = nginx_value_is_on(r->v, NGINX_ROW_ssl_redirect, true);
+	struct tls_redirect redirect = {
+		.status = (uint64_t)nginx_option_number(
+			r->v->options, NGINX_OWN_http_redirect_code, 308),
+		.without_slash = !nginx_value_is_on(r->v, NGINX_ROW_preserve_trailing_slash, false),
+	};
 	enum nginx_row row = is_forced ? NGINX_ROW_force_ssl_redirect : NGINX_ROW_ssl_redirect;
 	read_hsts(r);
+	r->d->route->has_tls = has_certificate(r->d->ingress);
 	if ((!is_forced && !is_wanted) || nginx_is_exempt(r, NGINX_OWN_no_tls_redirect_locations) ||
 		!nginx_ask(r, POLICY_HTTPS_REDIRECT, row))
 		return;
-	policy->https_redirect =
-		(uint64_t)nginx_option_number(r->v->options, NGINX_OWN_http_redirect_code, 308);
-	policy->https_without_slash =
-		!nginx_value_is_on(r->v, NGINX_ROW_preserve_trailing_slash, false);
 	if (nginx_value_is_on(r->v, NGINX_ROW_use_port_in_redirects, false))
-		policy->https_port = r->https_port;
+		redirect.port = r->https_port;
+	/* Without a certificate of its own those of other Ingresses of the host decide. */
+	if (!is_forced && !r->d->route->has_tls) {
+		r->d->route->tls_redirect = redirect;
+		return;
+	}
+	policy->https_redirect = redirect.status;
+	policy->https_without_slash = redirect.without_slash;
+	policy->https_port = redirect.port;
 }
 
 /* ---- CORS ---- */
@@ -331,8 +340,10 @@ static void read_headers(const struct nginx_reader *r)
 		nginx_pieces_add(&value, nginx_text(r, prefix), &r->d->self, r->d->arena);
 	if (problem != NULL)
 		nginx_values_refuse(r->v, prefix, &r->teller, "%s", problem);
-	else if (nginx_ask(r, POLICY_REQUEST_HEADERS, prefix))
+	else if (nginx_ask(r, POLICY_REQUEST_HEADERS, prefix)) {
 		set_header(r, "X-Forwarded-Prefix", &value);
+		r->d->route->rewrite_header = STR("X-Forwarded-Prefix");
+	}
 }
 
 /* Two more names for what providers say by X-Forwarded-Proto. */

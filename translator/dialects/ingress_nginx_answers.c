@@ -186,11 +186,71 @@ static void read_bandwidth(const struct nginx_reader *r)
 
 /* ---- what answers say ---- */
 
-static struct text_change *one_change(const struct nginx_reader *r, struct str from, struct str to)
+struct changes_list {
+	struct text_change *items;
+	size_t count;
+};
+
+enum { PATTERN_LEN_MAX = 128 /* as in PROTOCOL.md */, PATTERNS_MAX = 8 };
+
+static bool add_change(const struct nginx_reader *r, struct changes_list *list, struct str from,
+	struct str to, bool is_pattern)
 {
-	struct text_change *change = NGINX_NEW(r, struct text_change);
-	*change = (struct text_change){from, to};
-	return change;
+	void *items = list->items;
+	if (list->count == PATTERNS_MAX)
+		return false;
+	struct text_change *change = arena_push(r->d->arena, &items, &list->count, sizeof(*change));
+	list->items = items;
+	*change = (struct text_change){.from = from, .to = to, .pattern = is_pattern};
+	return true;
+}
+
+/* Of all that validators let into a regular expression only the dot and the question mark mean something: it becomes the texts with and without what
+ * stands before a question mark. False: there are too many, or it is none. */
+static bool add_patterns(const struct nginx_reader *r, struct changes_list *list, struct str done,
+	struct str rest, struct str to)
+{
+	const char *mark = str_find(rest, '?');
+	if (mark == NULL) {
+		struct str all =
+			arena_printf(r->d->arena, "%.*s%.*s", STR_FMT(done), STR_FMT(rest));
+		return all.len != 0 && all.len <= PATTERN_LEN_MAX &&
+		       add_change(r, list, all, to, true);
+	}
+	size_t len = (size_t)(mark - rest.p);
+	struct str with = arena_printf(
+		r->d->arena, "%.*s%.*s", STR_FMT(done), STR_FMT(((struct str){rest.p, len})));
+	if (len == 0)
+		return false;
+	struct str without = {with.p, with.len - 1};
+	rest = str_skip(rest, len + 1);
+	/* A second one would only say that it is better without. */
+	if (str_starts_with(rest, STR("?")))
+		rest = str_skip(rest, 1);
+	return add_patterns(r, list, with, rest, to) && add_patterns(r, list, without, rest, to);
+}
+
+static struct changes_list changes_of(
+	const struct nginx_reader *r, enum nginx_row row, struct str from, struct str to)
+{
+	struct changes_list list = {0};
+	bool is_good = !str_starts_with(from, STR("~"))
+			       ? add_change(r, &list, from, to, false)
+			       : add_patterns(r, &list, STR(""), str_skip(from, 1), to);
+	if (!is_good) {
+		nginx_values_refuse(r->v, row, &r->teller,
+			"a regular expression of at most 128 bytes and 3 question marks is "
+			"expected");
+		list.count = 0;
+	}
+	return list;
+}
+
+/* nginx's own name for the backend, which is what its default is about. */
+static struct str own_name(const struct nginx_reader *r)
+{
+	bool is_tls = nginx_value_is(r->v, NGINX_ROW_backend_protocol, "https");
+	return is_tls ? STR("https://upstream_balancer/") : STR("http://upstream_balancer/");
 }
 
 static void read_location(const struct nginx_reader *r)
@@ -198,44 +258,50 @@ static void read_location(const struct nginx_reader *r)
 	const enum nginx_row row = NGINX_ROW_proxy_redirect_from;
 	struct str from = nginx_text(r, row);
 	struct str to = nginx_text(r, NGINX_ROW_proxy_redirect_to);
-	if (from.len == 0 || to.len == 0 || str_eq_c(from, "off") || str_eq_c(to, "off") ||
-		str_eq_c(from, "default"))
-		return;
-	if (from.p[0] == '~') {
-		nginx_values_refuse(
-			r->v, row, &r->teller, "a regular expression cannot be had here");
-		return;
+	if (str_eq_c(from, "default")) {
+		from = own_name(r);
+		to = STR("/");
 	}
-	if (!nginx_ask(r, POLICY_LOCATION_REWRITE, row))
+	if (from.len == 0 || to.len == 0 || str_eq_c(from, "off") || str_eq_c(to, "off"))
 		return;
-	r->d->route->policy.location_changes.items = one_change(r, from, to);
-	r->d->route->policy.location_changes.count = 1;
+	struct changes_list list = changes_of(r, row, from, to);
+	if (list.count == 0 || !nginx_ask(r, POLICY_LOCATION_REWRITE, row))
+		return;
+	r->d->route->policy.location_changes.items = list.items;
+	r->d->route->policy.location_changes.count = list.count;
 }
 
-/* "FROM TO"; NULL: it says nothing, or cannot be used, which is told. */
-static struct text_change *read_pair(const struct nginx_reader *r, enum nginx_row row)
+/* "FROM TO"; none: it says nothing, or cannot be used, which is told. */
+static struct changes_list read_pair(const struct nginx_reader *r, enum nginx_row row)
 {
+	static const struct changes_list none;
 	struct str text = nginx_text(r, row);
-	const char *blank = str_find(text, ' ');
+	size_t len = 0;
 	if (text.len == 0 || str_eq_c(text, "off"))
-		return NULL;
-	struct str from = {text.p, blank != NULL ? (size_t)(blank - text.p) : 0};
-	struct str to = blank != NULL ? str_trim(str_skip(text, from.len)) : STR("");
-	if (from.len == 0 || to.len == 0 || str_find(to, ' ') != NULL || from.p[0] == '~') {
+		return none;
+	while (len < text.len && text.p[len] != ' ' && text.p[len] != '\t')
+		len++;
+	struct str from = {text.p, len};
+	struct str to = str_trim(str_skip(text, len));
+	if (from.len == 0 || to.len == 0 || str_find(to, ' ') != NULL ||
+		str_find(to, '\t') != NULL) {
 		nginx_values_refuse(
 			r->v, row, &r->teller, "two texts with a blank between them are expected");
-		return NULL;
+		return none;
 	}
-	return nginx_ask(r, POLICY_COOKIE_REWRITE, row) ? one_change(r, from, to) : NULL;
+	struct changes_list list = changes_of(r, row, from, to);
+	return list.count != 0 && nginx_ask(r, POLICY_COOKIE_REWRITE, row) ? list : none;
 }
 
 static void read_cookies(const struct nginx_reader *r)
 {
 	struct policy *policy = &r->d->route->policy;
-	policy->cookie_domains.items = read_pair(r, NGINX_ROW_proxy_cookie_domain);
-	policy->cookie_domains.count = policy->cookie_domains.items != NULL;
-	policy->cookie_paths.items = read_pair(r, NGINX_ROW_proxy_cookie_path);
-	policy->cookie_paths.count = policy->cookie_paths.items != NULL;
+	struct changes_list domains = read_pair(r, NGINX_ROW_proxy_cookie_domain);
+	struct changes_list paths = read_pair(r, NGINX_ROW_proxy_cookie_path);
+	policy->cookie_domains.items = domains.items;
+	policy->cookie_domains.count = domains.count;
+	policy->cookie_paths.items = paths.items;
+	policy->cookie_paths.count = paths.count;
 }
 
 static void read_access_log(const struct nginx_reader *r)

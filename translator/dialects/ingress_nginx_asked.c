@@ -10,7 +10,7 @@ enum {
 	STATUS_LEAST = 200,
 	STATUS_MOST = 599,
 	COPIED_MOST = 64, /* as in PROTOCOL.md */
-	TIMES_MOST = 8,   /* likewise */
+	TIMES_MOST = 64,  /* likewise */
 };
 
 /* ---- URLs ---- */
@@ -143,13 +143,14 @@ static void read_sign_in(const struct nginx_reader *r, struct external_auth *aut
 	auth->sign_in.count = pieces.list.count;
 }
 
-/* As proxy_cache_valid has them: "10m", "30s". 0: it is none. */
-static uint64_t read_seconds(struct str text)
+/* As proxy_cache_valid has them: "10m", "30s". False: it is none. */
+static bool read_seconds(struct str text, uint64_t *ret_seconds)
 {
 	static const struct {
 		char unit;
 		uint64_t seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}, {'M', 2592000},
+		{'y', 31536000}};
 	int64_t number = 0;
 	uint64_t factor = 0;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -157,50 +158,82 @@ static uint64_t read_seconds(struct str text)
 			factor = units[i].seconds;
 	}
 	struct str digits = {text.p, text.len - (factor != 0 ? 1 : 0)};
-	if (!str_to_int(digits, 1, 1000 * 1000, &number))
-		return 0;
-	return (uint64_t)number * (factor != 0 ? factor : 1);
+	if (!str_to_int(digits, 0, 1000 * 1000, &number))
+		return false;
+	*ret_seconds = (uint64_t)number * (factor != 0 ? factor : 1);
+	return true;
+}
+
+/* Of two times for a status the first one counts. */
+static bool add_time(
+	const struct nginx_reader *r, struct external_auth *auth, uint64_t status, uint64_t seconds)
+{
+	for (size_t i = 0; i < auth->cache_times.count; i++) {
+		if (auth->cache_times.items[i].status == status)
+			return true;
+	}
+	if (auth->cache_times.count == TIMES_MOST)
+		return false;
+	void *items = auth->cache_times.items;
+	struct cache_time *time =
+		arena_push(r->d->arena, &items, &auth->cache_times.count, sizeof(*time));
+	auth->cache_times.items = items;
+	*time = (struct cache_time){status, seconds};
+	return true;
 }
 
 static bool add_times(const struct nginx_reader *r, struct external_auth *auth, struct str statuses,
 	uint64_t seconds)
 {
-	while (statuses.len != 0) {
+	bool has_room = true;
+	if (statuses.len == 0)
+		return add_time(r, auth, 200, seconds) && add_time(r, auth, 301, seconds) &&
+		       add_time(r, auth, 302, seconds);
+	while (statuses.len != 0 && has_room) {
 		const char *blank = str_find(statuses, ' ');
 		struct str word = {
 			statuses.p, blank != NULL ? (size_t)(blank - statuses.p) : statuses.len};
 		int64_t status = 0;
 		statuses = str_trim(str_skip(statuses, word.len));
-		if (!str_to_int(word, STATUS_LEAST, STATUS_MOST, &status) ||
-			auth->cache_times.count == TIMES_MOST)
+		if (!str_to_int(word, STATUS_LEAST, STATUS_MOST, &status))
 			return false;
-		void *items = auth->cache_times.items;
-		struct cache_time *time =
-			arena_push(r->d->arena, &items, &auth->cache_times.count, sizeof(*time));
-		auth->cache_times.items = items;
-		*time = (struct cache_time){(uint64_t)status, seconds};
+		has_room = add_time(r, auth, (uint64_t)status, seconds);
 	}
-	return true;
+	return has_room;
 }
 
-/* "200 202 10m, 401 5m". */
+/* "200 202 10m, 401 5m"; empty: those that are usual. */
 static bool read_times(const struct nginx_reader *r, struct external_auth *auth)
 {
 	struct str rest = nginx_text(r, NGINX_ROW_auth_cache_duration);
 	while (rest.len != 0) {
 		const char *comma = str_find(rest, ',');
 		struct str part = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		uint64_t seconds = 0;
 		rest = str_skip(rest, part.len + (comma != NULL ? 1 : 0));
 		part = str_trim(part);
 		size_t last = part.len;
 		while (last != 0 && part.p[last - 1] != ' ')
 			last--;
-		uint64_t seconds = read_seconds(str_skip(part, last));
 		struct str statuses = str_trim((struct str){part.p, last});
-		if (seconds == 0 || statuses.len == 0 || !add_times(r, auth, statuses, seconds))
+		if (part.len != 0 && (!read_seconds(str_skip(part, last), &seconds) ||
+					     !add_times(r, auth, statuses, seconds)))
 			return false;
 	}
 	return true;
+}
+
+/* Without a time at all nothing is remembered. Whether a status has one. */
+static bool drop_no_times(struct external_auth *auth)
+{
+	size_t kept = 0;
+	size_t count = auth->cache_times.count;
+	for (size_t i = 0; i < count; i++) {
+		if (auth->cache_times.items[i].seconds != 0)
+			auth->cache_times.items[kept++] = auth->cache_times.items[i];
+	}
+	auth->cache_times.count = kept;
+	return kept != 0 || count == 0;
 }
 
 /* Without it each request is asked about. */
@@ -218,11 +251,13 @@ static void read_cache(const struct nginx_reader *r, struct external_auth *auth)
 	}
 	if (!read_times(r, auth)) {
 		nginx_values_refuse(r->v, NGINX_ROW_auth_cache_duration, &r->teller,
-			"statuses and a time are expected, as 200 202 10m, 401 5m; at most 8 "
+			"statuses and a time are expected, as 200 202 10m, 401 5m; at most 64 "
 			"statuses; nothing is remembered");
 		auth->cache_times.count = 0;
 		return;
 	}
+	if (!drop_no_times(auth))
+		return;
 	auth->cache_key.items = pieces.list.items;
 	auth->cache_key.count = pieces.list.count;
 }

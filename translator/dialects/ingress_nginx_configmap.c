@@ -255,7 +255,8 @@ void nginx_configmap_tell_verdicts(
 		const struct config_entry *entry = &map->entries.items[i];
 		const struct nginx_option_spec *spec = nginx_option_find(entry->key);
 		bool differs = spec != NULL &&
-			       (spec->on_nginx == NGINX_NEAR || spec->on_nginx == NGINX_NOTHING);
+			       (spec->on_nginx == NGINX_NEAR || spec->on_nginx == NGINX_DECIDED ||
+				       spec->on_nginx == NGINX_NOTHING);
 		if (!differs ||
 			(spec->usual != NULL && str_eq_c(str_trim(entry->value), spec->usual)))
 			continue;

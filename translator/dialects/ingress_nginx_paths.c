@@ -9,27 +9,23 @@ enum { ALIASES_MAX = 16 };
 
 /* ---- rewrites ---- */
 
-/* A rewrite to the very path does nothing. */
-static bool changes_paths(const struct ingress_record *ingress, struct str target)
+/* A path that is the target is not rewritten; but one that is not Exact is two there, with and without a slash at the end. Whether anything is: the root that
+ * a host has there in any case, if nothing else. */
+static bool changes_paths(const struct nginx_reader *r, struct str target)
 {
-	bool changes = false;
+	const struct ingress_record *ingress = r->d->ingress;
+	bool changes = !str_eq_c(target, "/");
+	r->d->route->kept_is_two = !nginx_value_is_on(r->v, NGINX_ROW_use_regex, false);
 	for (size_t i = 0; i < ingress->rules.count; i++) {
 		const struct ingress_rule *rule = &ingress->rules.items[i];
-		for (size_t k = 0; k < rule->paths.count; k++)
-			changes |= !str_eq(path_normal(rule->paths.items[k].path), target);
+		for (size_t k = 0; k < rule->paths.count; k++) {
+			struct str path = path_normal(rule->paths.items[k].path);
+			changes |= !str_eq(path, target);
+			if (str_eq(path, target))
+				r->d->route->kept_path = path;
+		}
 	}
 	return changes;
-}
-
-static bool has_root(const struct ingress_record *ingress)
-{
-	bool found = false;
-	for (size_t i = 0; i < ingress->rules.count; i++) {
-		const struct ingress_rule *rule = &ingress->rules.items[i];
-		for (size_t k = 0; k < rule->paths.count; k++)
-			found |= str_eq_c(path_normal(rule->paths.items[k].path), "/");
-	}
-	return found;
 }
 
 static bool is_url(struct str text)
@@ -44,16 +40,13 @@ static void read_rewrite(const struct nginx_reader *r)
 	struct route_settings *route = r->d->route;
 	struct str target = nginx_text(r, row);
 	struct pieces pieces = {0};
-	if (target.len == 0 || !changes_paths(r->d->ingress, target))
+	if (target.len == 0 || !changes_paths(r, target))
 		return;
 	const char *problem = nginx_pieces_add(&pieces, target, &r->d->self, r->d->arena);
 	if (problem == NULL && is_url(target)) {
 		pieces_add_value(&pieces, r->d->arena, REQUEST_ARGUMENTS, STR_NONE);
 		problem = pieces.problem;
 	}
-	route->keeps_root = problem == NULL && str_eq_c(target, "/") && has_root(r->d->ingress);
-	if (route->keeps_root)
-		pieces_add_group(&pieces, r->d->arena, 9);
 	if (problem != NULL) {
 		nginx_values_refuse(r->v, row, &r->teller, "%s", problem);
 		return;

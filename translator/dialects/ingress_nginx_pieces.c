@@ -8,7 +8,7 @@ static const char problem_variable[] =
 	"$is_args$args, $query_string, "
 	"$request_method, "
 	"$remote_addr, $server_port, $http_NAME, $cookie_NAME, $arg_NAME, $namespace, "
-	"$ingress_name and $1 to $9";
+	"$ingress_name, $service_name, $service_port and $1 to $9";
 
 static const struct {
 	const char *name;
@@ -30,6 +30,8 @@ static const struct {
 	{"request_method", REQUEST_METHOD},
 	{"remote_addr", REQUEST_CLIENT},
 	{"server_port", REQUEST_PORT},
+	{"service_name", REQUEST_SERVICE},
+	{"service_port", REQUEST_SERVICE_PORT},
 };
 
 static const struct {

@@ -29,6 +29,7 @@ static const char *const sets[] = {
 	[NGINX_URL] = BASIC_CHARS " ,?&=",
 	[NGINX_URLVAR] = BASIC_CHARS " ,?&=$",
 	[NGINX_RXPATH] = BASIC_CHARS "$",
+	[NGINX_PREFIX] = BASIC_CHARS "$ ",
 	[NGINX_REGEX] = BASIC_CHARS "^$[](){}*+?|&=\\",
 	[NGINX_HOSTS] = BASIC_CHARS "^$[](){}*+?|&=\\, ",
 	[NGINX_HEADERS] = "-_, ",
@@ -426,12 +427,14 @@ void nginx_values_tell_verdicts(
 		enum nginx_row row = find_row(name, &is_alias);
 		const struct nginx_spec *spec = &nginx_specs[row != NGINX_ROW_COUNT ? row : 0];
 		/* What a provider cannot do is a warning. */
-		bool differs = spec->on_nginx == NGINX_NEAR || spec->on_nginx == NGINX_NOTHING;
+		bool differs = spec->on_nginx == NGINX_NEAR || spec->on_nginx == NGINX_DECIDED ||
+			       spec->on_nginx == NGINX_NOTHING;
 		if (row == NGINX_ROW_COUNT || !differs || is_usual(spec, str_trim(a->value)))
 			continue;
 		diag_add(t->diags, t->self,
-			spec->on_nginx == NGINX_NOTHING ? "AnnotationNotNeeded"
-							: "AnnotationDiffers",
+			spec->on_nginx == NGINX_NOTHING   ? "AnnotationNotNeeded"
+			: spec->on_nginx == NGINX_DECIDED ? "AnnotationDecided"
+							  : "AnnotationDiffers",
 			field_of(t, a->key), "%s", spec->note);
 	}
 }

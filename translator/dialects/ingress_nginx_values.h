@@ -34,6 +34,7 @@ enum nginx_kind {
 	NGINX_URL,
 	NGINX_URLVAR,
 	NGINX_RXPATH,
+	NGINX_PREFIX,
 	NGINX_REGEX,
 	NGINX_HOSTS,
 	NGINX_HEADERS,
@@ -50,7 +51,14 @@ enum nginx_kind {
 
 enum nginx_bad { NGINX_LEFT_OUT, NGINX_CLOSES };
 
-enum nginx_verdict { NGINX_SAME, NGINX_NEAR, NGINX_NOTHING, NGINX_LATER, NGINX_REFUSED };
+enum nginx_verdict {
+	NGINX_SAME,
+	NGINX_DECIDED,
+	NGINX_NEAR,
+	NGINX_NOTHING,
+	NGINX_LATER,
+	NGINX_REFUSED
+};
 
 struct nginx_spec {
 	const char *name;

@@ -34,6 +34,7 @@ local takers = {
 	arguments = function() return asked_of.arguments end,
 	target = function() return asked_of.target end,
 	client = function() return function() return ngx.var.remote_addr end end,
+	target_unslashed = function() return function(asked) return (gsub(asked_of.target(asked), "/$", "")) end end,
 	target_escaped = function() return function(asked) return _M.escape(asked_of.target(asked)) end end,
 	request_id = function() return function(asked) return asked_of.header(asked, "x-request-id") or ngx.var.request_id end end,
 	service = function() return function(asked) return asked.chosen and asked.chosen.service end end,

@@ -274,8 +274,15 @@ end
 
 -- `client`: what the request is told apart by.
 function choosers.hash(pool, tried, client)
+	local function bad(peer)
+		return badness(pool, peer, tried)
+	end
+	if (pool.subset or 1) > 1 then
+		pool.ring = pool.ring or ring.of_groups(pool.active, pool.subset)
+		return ring.pick_of_group(pool.ring, crc32(client), bad)
+	end
 	pool.ring = pool.ring or ring.new(pool.active)
-	return ring.pick(pool.ring, crc32(client), pool.subset or 1, function(peer) return badness(pool, peer, tried) end)
+	return ring.pick(pool.ring, crc32(client), bad)
 end
 
 -- An endpoint for a new try, or nil. `tried` is a set of ids, `wanted` the id that the client's cookie names; both may be nil.

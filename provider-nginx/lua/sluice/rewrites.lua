@@ -4,15 +4,17 @@ local trim = require("sluice.asked").trim
 
 local _M = {}
 
-local byte, find, lower, sub, concat = string.byte, string.find, string.lower, string.sub, table.concat
+local byte, find, gsub, lower, sub, concat = string.byte, string.find, string.gsub, string.lower, string.sub, table.concat
 local DOT = 46
 local VALUES_MAX = 100 -- that ngx.header tells of one name
 
--- Of a list { word, from, to, from, to ... }.
+-- Of a list { word, from, to, from, to ... }, where { "pattern", from } is found anywhere, each dot fits any byte, and the whole becomes `to`.
 function _M.parse(list)
 	local changes = {}
 	for i = 2, #list, 2 do
-		changes[#changes + 1] = { from = list[i], to = list[i + 1] }
+		local from = list[i]
+		local pattern = type(from) == "table" and gsub(from[2], "[^%w.]", "%%%0") or nil
+		changes[#changes + 1] = { from = not pattern and from or nil, pattern = pattern, to = list[i + 1] }
 	end
 	return changes
 end
@@ -25,7 +27,11 @@ end
 function _M.parse_domains(list)
 	local changes = _M.parse(list)
 	for _, change in ipairs(changes) do
-		change.from, change.to = lower(without_dot(change.from)), without_dot(change.to)
+		if change.pattern then
+			change.pattern = lower(change.pattern)
+		else
+			change.from, change.to = lower(without_dot(change.from)), without_dot(change.to)
+		end
 	end
 	return changes
 end
@@ -33,8 +39,12 @@ end
 -- nil: none fits.
 local function changed_start(text, changes)
 	for i = 1, #changes do
-		local from = changes[i].from
-		if sub(text, 1, #from) == from then
+		local from, pattern = changes[i].from, changes[i].pattern
+		if pattern then
+			if find(text, pattern) then
+				return changes[i].to
+			end
+		elseif sub(text, 1, #from) == from then
 			return changes[i].to .. sub(text, #from + 1)
 		end
 	end
@@ -43,7 +53,11 @@ end
 local function changed_domain(text, changes)
 	local plain = lower(without_dot(text))
 	for i = 1, #changes do
-		if plain == changes[i].from then
+		if changes[i].pattern then
+			if find(lower(text), changes[i].pattern) then
+				return changes[i].to
+			end
+		elseif plain == changes[i].from then
 			return (byte(text) == DOT and "." or "") .. changes[i].to
 		end
 	end

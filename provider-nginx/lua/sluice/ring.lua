@@ -6,12 +6,11 @@ local bit = require("bit")
 
 local _M = {}
 
-local floor, random, min, max = math.floor, math.random, math.min, math.max
+local floor, format, random, min = math.floor, string.format, math.random, math.min
 local band, bxor, lshift, rshift = bit.band, bit.bxor, bit.lshift, bit.rshift
 local POINTS_OF_EACH = 128 -- shares differ by some 9 percent then
 local POINTS_MAX = 131072 -- of a ring; beyond that each endpoint has fewer
 local LOOKS_MAX = 64 -- endpoints that are looked at for one that is well
-local SUBSET_MAX = 256
 
 -- Sorts `count` points by their place, with what belongs to each, a byte at a time.
 local function sort(places, owners, count)
@@ -122,21 +121,43 @@ local function best_of(peers, from, badness)
 	return best, best_badness
 end
 
--- The endpoint for a key whose digest is `place`, or one of the `subset` that it has, by chance. badness(peer): 0 is a good choice, and less is better.
-function _M.pick(ring, place, subset, badness)
-	local count = #ring.peers
-	if subset > 1 then
-		local peers = subset >= count and ring.peers or walk(ring, place, min(subset, SUBSET_MAX))
-		local peer, bad = best_of(peers, random(1, #peers), badness)
-		if bad == 0 then
-			return peer
-		end
-	end
+-- The endpoint for a key whose digest is `place`. badness(peer): 0 is a good choice, and less is better.
+function _M.pick(ring, place, badness)
 	local first = ring.peers[ring.owners[find(ring, place)]]
-	if subset == 1 and badness(first) == 0 then
+	if badness(first) == 0 then
 		return first
 	end
-	return (best_of(walk(ring, place, min(count, max(LOOKS_MAX, min(subset, SUBSET_MAX)))), 1, badness))
+	return (best_of(walk(ring, place, min(#ring.peers, LOOKS_MAX)), 1, badness))
+end
+
+-- A ring of groups of `size` endpoints in place of endpoints: in their order, and the last group has some of the first ones, too, so that all are as large.
+function _M.of_groups(peers, size)
+	local groups, count = {}, #peers
+	for from = 1, count, size do
+		local number = #groups + 1
+		local group = { id = format("%08x%08x", number * 40503 % 65536 * 65536 + number % 65536, number) }
+		for i = 1, min(size, count) do
+			group[i] = peers[(from + i - 2) % count + 1]
+		end
+		groups[number] = group
+	end
+	return _M.new(groups)
+end
+
+-- One of the group of the key, by chance; if none of them is well, one of the groups behind it.
+function _M.pick_of_group(ring, place, badness)
+	local group = ring.peers[ring.owners[find(ring, place)]]
+	local best, best_badness = best_of(group, random(1, #group), badness)
+	if best_badness == 0 then
+		return best
+	end
+	for _, other in ipairs(walk(ring, place, min(#ring.peers, LOOKS_MAX))) do
+		local peer, bad = best_of(other, 1, badness)
+		if bad < best_badness then
+			best, best_badness = peer, bad
+		end
+	end
+	return best
 end
 
 return _M

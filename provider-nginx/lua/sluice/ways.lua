@@ -8,9 +8,10 @@ local _M = { known = { [""] = true } } -- names of those that this nginx has
 
 local find, match, sub = string.find, string.match, string.sub
 local band, bnot = bit.band, bit.bnot
-local min = math.min
+local max, min = math.max, math.min
 local TRIES_MAX = 3 -- without a policy that says how many
 local TRIES_ANY_MAX = 100 -- with one that says any number
+local TRIES_AGAIN_MAX = 10 -- with one that says more than there are endpoints, which are asked again then
 local BUFFERED_MAX = 256 -- answers at a time that a worker may write to the disk
 local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, TRACE = true, PUT = true, DELETE = true }
 local buffered = 0
@@ -89,12 +90,15 @@ function _M.release(asked)
 	end
 end
 
--- How many endpoints of so many may be asked in all.
+-- How often endpoints of so many may be asked in all.
 function _M.tries(retries, count)
 	if not retries then
 		return min(TRIES_MAX, count)
 	end
-	return retries.is_any and min(retries.tries or TRIES_ANY_MAX, count) or 1
+	if not retries.is_any then
+		return 1
+	end
+	return retries.tries and min(retries.tries, max(TRIES_AGAIN_MAX, count)) or min(TRIES_ANY_MAX, count)
 end
 
 -- Of the last try, in a list of nginx's of all. The one that begins has a place in it, but no value yet.

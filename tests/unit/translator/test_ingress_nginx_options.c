@@ -82,6 +82,7 @@ static const char *reason_of(const struct fixture *f)
 static const char *word_of(enum nginx_verdict verdict)
 {
 	static const char *const words[] = {[NGINX_SAME] = "SAME",
+		[NGINX_DECIDED] = "DECIDED",
 		[NGINX_NEAR] = "NEAR",
 		[NGINX_NOTHING] = "NOTHING",
 		[NGINX_LATER] = "LATER",

@@ -227,6 +227,7 @@ static void test_verdicts(void **state)
 	struct fixture *f = *state;
 	struct annotation items[] = {
 		{STR(INGRESS_NGINX_PREFIX "/auth-keepalive"), STR("1")},
+		{STR(INGRESS_NGINX_PREFIX "/canary"), STR("true")},
 		{STR(INGRESS_NGINX_PREFIX "/enable-cors"), STR("true")},
 		{STR(INGRESS_NGINX_PREFIX "/proxy-body-size"), STR("1m")},
 		{STR(INGRESS_NGINX_PREFIX "/ssl-redirect"), STR("true")},
@@ -234,7 +235,8 @@ static void test_verdicts(void **state)
 	};
 	struct ingress_record ingress = {.annotations = {items, COUNT_OF(items)}};
 	nginx_values_tell_verdicts(&ingress, STR_NONE, &f->teller);
-	assert_string_equal(reasons_of(&f->diags), "AnnotationDiffers AnnotationNotNeeded");
+	assert_string_equal(
+		reasons_of(&f->diags), "AnnotationDecided AnnotationDiffers AnnotationNotNeeded");
 }
 
 int main(void)

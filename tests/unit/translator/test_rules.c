@@ -91,7 +91,7 @@ static void check(const struct row *row, bool backwards)
 		claims[i] = row->claims[backwards ? count - 1 - i : i];
 		claims[i].position = backwards ? count - 1 - i : i;
 	}
-	rules_merge(claims, count, STR("h"), &arena, &host, &diags);
+	rules_merge(claims, count, &(struct rules_host){.name = STR("h")}, &arena, &host, &diags);
 	struct str got = describe(&arena, &host);
 	const char *reasons = reasons_of(&diags);
 	if (!str_eq_c(got, row->rules) || strcmp(reasons, row->reasons) != 0)
@@ -119,7 +119,7 @@ static void what_is_implied_comes_last_and_loses_in_silence(void **state)
 	arena_init(&arena);
 	diag_list_init(&diags, &arena);
 	claims[0].is_implied = true;
-	rules_merge(claims, 3, STR(""), &arena, &host, &diags);
+	rules_merge(claims, 3, &(struct rules_host){.name = STR("")}, &arena, &host, &diags);
 	assert_text(describe(&arena, &host), "/ e b, / p c");
 	assert_int_equal(diags.count, 0);
 	arena_fini(&arena);
@@ -140,7 +140,7 @@ static void the_number_of_rules_is_limited(void **state)
 			.path = arena_printf(&arena, "/%zu", i),
 			.type = PATH_PREFIX,
 			.pool = STR("p")};
-	rules_merge(claims, count, STR("h"), &arena, &host, &diags);
+	rules_merge(claims, count, &(struct rules_host){.name = STR("h")}, &arena, &host, &diags);
 	assert_int_equal(host.rules.count, RULES_MAX);
 	assert_int_equal(diags.count, 3);
 	arena_fini(&arena);
