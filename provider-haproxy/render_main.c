@@ -43,7 +43,7 @@ static bool is_plain_http(const struct view *view)
 /* Of the table `active` in haproxy.cfg.tmpl: with a minus before it, and a NUL. */
 _Static_assert(CHECK_OWNER_LEN_MAX + 2 <= 320, "too short");
 
-/* Of each request: for the access log, or to be counted. */
+/* Of each request: for the access log, or to be counted. A row's value has more behind the name of the pool then. */
 static bool writes_lines(const struct render_input *input)
 {
 	return input->access_log != ACCESS_LOG_OFF || input->metrics_ingresses != 0;
@@ -92,7 +92,6 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_METRICS_INGRESSES:
 		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses);
 	case HAPROXY_CFG_VALUE_POOL_MATCH:
-		/* A row's value has more behind the name of the pool. */
 		return writes_lines(input) ? STR("field(1,|),map_str") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);

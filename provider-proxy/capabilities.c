@@ -28,8 +28,8 @@ struct capabilities *nginx_capabilities(void)
 		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
 		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
 		STR("hash-balance"), STR("access-log"), STR("forwarded-headers"),
-		STR("proxy-protocol"), STR("request-id"),
-		STR("backend-tls-terms"), STR("backend-tls-depth"), STR("backend-http")};
+		STR("proxy-protocol"), STR("request-id"), STR("backend-tls-terms"),
+		STR("backend-tls-depth"), STR("backend-http")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 
@@ -43,8 +43,7 @@ struct capabilities *haproxy_capabilities(void)
 		STR("response-headers"), STR("timeouts"), STR("location-rewrite"),
 		STR("cookie-rewrite"), STR("basic-auth"), STR("client-tls"), STR("external-auth"),
 		STR("mirror"), STR("error-pages"), STR("fallback-pool"), STR("retries"),
-		STR("access-log"), STR("forwarded-headers"),
-		STR("proxy-protocol"), STR("request-id"),
-		STR("backend-tls-terms")};
+		STR("access-log"), STR("forwarded-headers"), STR("proxy-protocol"),
+		STR("request-id"), STR("backend-tls-terms")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
