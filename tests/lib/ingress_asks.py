@@ -15,6 +15,7 @@ from .answer import Answer
 from .backend import Backend
 from .ingress_cases import CLIENTS, Row, World, of_row
 from .raw_http import client_context, dial, read_answer
+from .wait import wait_for
 
 Wish = dict[str, Any]
 State = dict[str, Any]  # of a row: the cookies that have been set, and the backend that has answered last
@@ -63,9 +64,14 @@ class Asker:
         return found
 
     def _count_differences(self, wish: Wish, state: State) -> Iterable[str]:
-        """Sends it several times at once; `statuses` and `pools` say how many of each may come."""
-        with ThreadPoolExecutor(16) as threads:
-            answers = list(threads.map(lambda _: self.ask(wish, state), range(wish["times"])))
+        """Sends it several times at once, or `in_turn`; `statuses` and `pools` say how many of each may come."""
+        with ThreadPoolExecutor(1 if wish.get("in_turn") else 16) as threads:
+            before = self._begun()
+            first = threads.submit(self.ask, wish, state)
+            if "?hold" in wish["target"]:
+                # Of those that come in the same instant HAProxy may take none.
+                wait_for(lambda: first.done() or self._begun() > before, "the first to be held", PATIENCE)
+            answers = [*threads.map(lambda _: self.ask(wish, state), range(wish["times"] - 1)), first.result()]
         pools = collections.Counter(answer.headers.get("x-backend", "") for answer in answers)
         for key, seen in (("statuses", collections.Counter(str(answer.status) for answer in answers)), ("pools", pools)):
             for name, (least, most) in wish.get(key, {}).items():
@@ -73,6 +79,10 @@ class Asker:
                     yield f"{name} came {seen[name]} times, not {least} to {most}: {dict(seen)}"
         if wish.get("distinct", len(pools)) != len(pools):
             yield f"not {wish['distinct']} backends: {dict(pools)}"
+
+    def _begun(self) -> int:
+        """How many requests backends have got."""
+        return sum(len(backend.begun) for backend in self.backends.values())
 
     def ask(self, wish: Wish, state: State) -> Answer:
         method, host = wish.get("method", "GET"), wish["host"]
