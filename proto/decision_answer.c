@@ -146,15 +146,43 @@ static struct str change_cookie(struct str line, const struct policy *policy, st
 	return to;
 }
 
+static bool change_location(
+	struct str text, const struct policy *policy, struct arena *arena, struct str *ret)
+{
+	return change_start(
+		text, policy->location_changes.items, policy->location_changes.count, arena, ret);
+}
+
+/* What follows the first `url=`. */
+static bool change_refresh(
+	struct str text, const struct policy *policy, struct arena *arena, struct str *ret)
+{
+	static const struct str mark = STR("url=");
+	for (size_t i = 0; i + mark.len <= text.len; i++) {
+		struct str url;
+		if (!str_eq_nocase((struct str){text.p + i, mark.len}, mark))
+			continue;
+		i += mark.len;
+		if (!change_location(str_skip(text, i), policy, arena, &url))
+			return false;
+		*ret = arena_printf(arena, "%.*s%.*s", (int)i, text.p, STR_FMT(url));
+		return true;
+	}
+	return false;
+}
+
 static void rewrite_location(const struct request_parts *parts, const struct policy *policy,
 	const struct http_headers *headers, struct decision_changes *changes)
 {
 	for (size_t i = 0; i < headers->count; i++) {
+		const struct http_header *header = &headers->items[i];
 		struct str value;
-		if (str_eq_nocase(headers->items[i].name, STR("location")) &&
-			change_start(headers->items[i].value, policy->location_changes.items,
-				policy->location_changes.count, parts->arena, &value))
+		if (str_eq_nocase(header->name, STR("location")) &&
+			change_location(header->value, policy, parts->arena, &value))
 			change(parts, changes, HEADER_SET, "Location", value);
+		if (str_eq_nocase(header->name, STR("refresh")) &&
+			change_refresh(header->value, policy, parts->arena, &value))
+			change(parts, changes, HEADER_SET, "Refresh", value);
 	}
 }
 

@@ -33,6 +33,13 @@ local function changed_start(text, changes)
 	end
 end
 
+-- What follows the first `url=`, without case.
+local function changed_refresh(text, changes)
+	local _, stop = text:lower():find("url=", 1, true)
+	local url = stop and changed_start(text:sub(stop + 1), changes)
+	return url and text:sub(1, stop) .. url
+end
+
 local function without_dot(domain)
 	return (domain:gsub("^%.", ""))
 end
@@ -84,6 +91,9 @@ local function change_names(http, fields)
 	if #locations ~= 0 then
 		change_lines(http, "location", function(value)
 			return changed_start(value, locations)
+		end)
+		change_lines(http, "refresh", function(value)
+			return changed_refresh(value, locations)
 		end)
 	end
 	if #domains + #paths ~= 0 then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a backend says of itself in Location and Set-Cookie, as it is from outside (PROTOCOL.md, section 5.3, step 18). Lines stay as many and in their order.
+-- What a backend says of itself in Location, Refresh and Set-Cookie, as it is from outside (PROTOCOL.md, section 5.3, step 18). Lines stay as many and in their order.
 local trim = require("sluice.asked").trim
 
 local _M = {}
@@ -96,6 +96,13 @@ function _M.location(value, policy)
 	return changed_start(value, policy.location_changes) or value
 end
 
+-- What follows the first `url=`, without case, as nginx finds it.
+function _M.refresh(value, policy)
+	local _, stop = find(lower(value), "url=", 1, true)
+	local url = stop and changed_start(sub(value, stop + 1), policy.location_changes)
+	return url and sub(value, 1, stop) .. url or value
+end
+
 -- All values of a header of the answer: nil, a text, or a table of several.
 function _M.values(name)
 	local values = ngx.header[name]
@@ -130,6 +137,7 @@ end
 function _M.change(policy)
 	if policy.location_changes then
 		change("Location", _M.location, policy)
+		change("Refresh", _M.refresh, policy)
 	end
 	if policy.cookie_domains or policy.cookie_paths then
 		change("Set-Cookie", _M.cookie, policy)

@@ -30,6 +30,8 @@ function tests.the_first_beginning_that_fits_counts()
 	local rewrites, all = policy()
 	assert(rewrites.location("http://up/b", all) == "https://a.test/b")
 	assert(rewrites.location("/b", all) == "any:/b")
+	assert(rewrites.refresh("5; URL=http://up/b?url=http://up/", all) == "5; URL=https://a.test/b?url=http://up/")
+	assert(rewrites.refresh("5", all) == "5" and rewrites.refresh("", all) == "" and rewrites.refresh("0;url=", all) == "0;url=any:")
 end
 
 function tests.it_takes_linear_work()
