@@ -91,8 +91,6 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(port_of(view)->load_balancer.text);
 	case HAPROXY_CFG_VALUE_METRICS_INGRESSES:
 		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses);
-	case HAPROXY_CFG_VALUE_POOL_MATCH:
-		return writes_lines(input) ? STR("field(1,|),map_str") : STR("map_str");
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
