@@ -340,6 +340,45 @@ static void the_description_tells_texts_apart(void **state)
 	assert_false(render_is_path("/a,b)"));
 }
 
+/* Of requests and ports of any kind: no value is refused. */
+static void a_main_file_can_always_be_written(void **state)
+{
+	static const char *const servers[] = {NULL, "127.0.0.1:514"};
+	struct check_ip bind = ip_of("127.0.0.1");
+	(void)state;
+	for (size_t i = 0; i < 3 * 3 * 2 * 3; i++) {
+		struct port port = {.port = 80,
+			.protocol = i % 3 == 0   ? LISTENER_HTTP
+				    : i % 3 == 1 ? LISTENER_HTTPS
+						 : LISTENER_TCP,
+			.load_balancer = name_of(NAME_LOAD_BALANCER, STR("lb")),
+			.binds = &bind,
+			.bind_count = 1};
+		struct ports ports = {.items = &port, .count = 1};
+		struct render_input input = {.state_dir = "/tmp/x",
+			.proxy_dir = "/tmp/y",
+			.socket = "/tmp/y/s",
+			.ports = &ports,
+			.has_default = true,
+			.access_log = (enum access_log_form)(i / 3 % 3),
+			.access_log_server = servers[i / 9 % 2],
+			.trace_context = (enum trace_context)(i / 18),
+			.metrics_ingresses = i / 9 % 2 == 0 ? 1000 : 0};
+		char description[RENDER_DESCRIPTION_LEN];
+		struct buf text;
+		buf_init(&text, RENDER_LEN_MAX);
+		render_main(&text, &input, description);
+		/* Pools are behind a bar where lines need more. */
+		bool has_lines = input.access_log != ACCESS_LOG_OFF || input.metrics_ingresses != 0;
+		bool has_field =
+			memmem(buf_data(&text), buf_len(&text),
+				"field(1,|),map_str(/tmp/x/maps/pools.map)",
+				sizeof("field(1,|),map_str(/tmp/x/maps/pools.map)") - 1) != NULL;
+		assert_int_equal(has_field, has_lines);
+		buf_fini(&text);
+	}
+}
+
 /* How often a piece stands in the main file of a single port. */
 static size_t count_in_main(const struct port *port, bool has_default, const char *piece)
 {
@@ -436,6 +475,7 @@ int main(void)
 		cmocka_unit_test(words_of_tls_leave_nothing_open),
 		cmocka_unit_test(a_group_is_read_back),
 		cmocka_unit_test(the_description_tells_texts_apart),
+		cmocka_unit_test(a_main_file_can_always_be_written),
 		cmocka_unit_test(each_listener_has_its_frontends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
