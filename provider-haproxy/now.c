@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/connection.h"
+#include "provider-proxy/checks.h"
 
 #include <stdlib.h>
 
@@ -46,19 +47,6 @@ static struct str next_word(struct str *line)
 	return word;
 }
 
-static bool is_plain(struct str name)
-{
-	size_t slashes = 0;
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		slashes += c == '/';
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-			    c == '/'))
-			return false;
-	}
-	return slashes == 1;
-}
-
 /* `0x55ed852d5750: key=NAMESPACE/NAME use=2 exp=60000 conn_cur=2`; a minus before the name: it is not logged. */
 static void on_table(void *ctx, unsigned what, const char *command, struct str reply)
 {
@@ -76,7 +64,7 @@ static void on_table(void *ctx, unsigned what, const char *command, struct str r
 					INT32_MAX, &count);
 		}
 		name = str_skip(name, name.len != 0 && name.p[0] == '-');
-		if (is_plain(name))
+		if (check_owner(name))
 			traffic_now_add_active(asked->now, name, count);
 	}
 }

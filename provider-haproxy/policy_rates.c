@@ -41,18 +41,24 @@ static struct str buckets_text(struct arena *arena, const struct rate_limits *li
 	return text;
 }
 
-struct str policy_rates_text(struct arena *arena, const struct rate_limits *limits)
+/* For Lua. */
+static struct str limits_text(struct arena *arena, const struct rate_limits *limits)
 {
 	struct str text = STR("");
-	if (limits == NULL)
-		return STR("||");
-	if (are_in_table(limits))
-		text = buckets_text(arena, limits);
-	for (size_t i = 0; i < limits->requests.count && !are_in_table(limits); i++) {
+	for (size_t i = 0; i < limits->requests.count; i++) {
 		const struct rate_limit *limit = &limits->requests.items[i];
 		text = arena_printf(arena, "%.*s%s%" PRIu64 ";%" PRIu64 ";%" PRIu64, STR_FMT(text),
 			i != 0 ? "&" : "", limit->requests, limit->interval_s, limit->burst);
 	}
+	return text;
+}
+
+struct str policy_rates_text(struct arena *arena, const struct rate_limits *limits)
+{
+	if (limits == NULL)
+		return STR("||");
+	struct str text =
+		are_in_table(limits) ? buckets_text(arena, limits) : limits_text(arena, limits);
 	return arena_printf(arena, "%.*s|%" PRIu64 "|%" PRIu64, STR_FMT(text), limits->concurrent,
 		limits->status != 0 ? limits->status : 429);
 }
