@@ -14,6 +14,9 @@ enum {
 	FILE_MODE = 0644,
 };
 
+/* Enough for nearly all clusters; those beyond are counted together. */
+#define INGRESSES_COUNTED "10000"
+
 /* Arguments of the original, and the variable that says the same here. */
 static const struct {
 	const char *argument;
@@ -69,6 +72,21 @@ static void make_settings(const struct migrate_objects *objects, struct str map,
 	put_variable(out, "SLUICE_WATCH_INGRESS_WITHOUT_CLASS", STR("false"));
 	if (map.len != 0)
 		put_variable(out, "SLUICE_INGRESS_NGINX_CONFIGMAP", map);
+}
+
+/* Lines for requests, and counts of each Ingress, unless the original was told to make none: it made both by itself. */
+static void make_sight(const struct migrate_objects *objects, struct str map, struct buf *out)
+{
+	const struct migrate_map *found = map.len != 0 ? migrate_map_find(objects, map) : NULL;
+	const struct json *silent =
+		found != NULL ? json_get(found->data, "disable-access-log") : NULL;
+	put_container(out, objects, "provider");
+	put_variable(out, "SLUICE_ACCESS_LOG",
+		str_eq_c(json_text(silent), "true") ? STR("off") : STR("text"));
+	put_variable(out, "SLUICE_METRICS_INGRESSES",
+		str_eq_c(migrate_argument(objects, "enable-metrics"), "false")
+			? STR("0")
+			: STR(INGRESSES_COUNTED));
 }
 
 /* The watcher may read that one ConfigMap. */
@@ -157,6 +175,7 @@ char *migrate_manifests_write(
 	struct str map = migrate_controller_map(objects, &arena);
 	make_overlay(provider, map.len != 0, &files[0]);
 	make_settings(objects, map, &files[1]);
+	make_sight(objects, map, &files[1]);
 	make_classes(objects, &files[2]);
 	make_rights(map, &files[3]);
 	/* Without such a ConfigMap nothing is needed for it. */

@@ -112,7 +112,8 @@ def test_manifests_for_a_move(tmp_path):
     settings = yaml.safe_load((tmp_path / "move/settings.yaml").read_text())
     found = {one["name"]: {e["name"]: e["value"] for e in one["env"]} for one in settings["spec"]["template"]["spec"]["containers"]}
     assert found == {"translator": {"SLUICE_DEFAULT_CERTIFICATE": hostile, "SLUICE_INGRESS_NGINX": "true", "SLUICE_ALLOW_EXTERNAL_NAME": "false"},
-                     "watcher": {"SLUICE_NAMESPACE": "shop", "SLUICE_WATCH_INGRESS_WITHOUT_CLASS": "false"}}
+                     "watcher": {"SLUICE_NAMESPACE": "shop", "SLUICE_WATCH_INGRESS_WITHOUT_CLASS": "false"},
+                     "provider": {"SLUICE_ACCESS_LOG": "text", "SLUICE_METRICS_INGRESSES": "10000"}}
     classes = [one for one in yaml.safe_load_all((tmp_path / "move/ingressclass.yaml").read_text()) if one]
     assert [(one["metadata"]["name"], one["spec"]["controller"]) for one in classes] == [("edge", "k8s.io/ingress-nginx")]
     assert yaml.safe_load((tmp_path / "move/kustomization.yaml").read_text())["resources"] == ["../docker/kubernetes/haproxy"]
@@ -123,11 +124,13 @@ def test_manifests_for_a_move(tmp_path):
 
 
 def test_manifests_have_a_right_to_the_options_alone(tmp_path):
-    options = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "options", "namespace": "in"}, "data": {}}
-    sluicectl("migrate", "-f", "-", "--manifests", tmp_path / "move", text=manifests(controller("--configmap=in/options"), options))
+    options = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "options", "namespace": "in"}, "data": {"disable-access-log": "true"}}
+    text = manifests(controller("--configmap=in/options", "--enable-metrics=false"), options)
+    sluicectl("migrate", "-f", "-", "--manifests", tmp_path / "move", text=text)
     settings = yaml.safe_load((tmp_path / "move/settings.yaml").read_text())
     found = {one["name"]: {e["name"]: e["value"] for e in one["env"]} for one in settings["spec"]["template"]["spec"]["containers"]}
     assert found["watcher"]["SLUICE_INGRESS_NGINX_CONFIGMAP"] == "in/options"
+    assert found["provider"] == {"SLUICE_ACCESS_LOG": "off", "SLUICE_METRICS_INGRESSES": "0"}
     role, binding = yaml.safe_load_all((tmp_path / "move/rights.yaml").read_text())
     assert role["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["options"], "verbs": ["list", "watch"]}]
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "in" and binding["roleRef"]["name"] == role["metadata"]["name"]
