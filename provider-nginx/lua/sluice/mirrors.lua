@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Step 15 of section 5.3 of PROTOCOL.md: copies of requests, sent by timers of their own, so that nothing that becomes of them has to do with the answer. There is a bound of those
+-- Step 15 of section 5.3 of PROTOCOL.md: copies of requests, sent by timers of their own, so that nothing that becomes of them has to do with the answer. There are bounds of those
 -- under way, and of what is kept of a body; what goes beyond them is not copied.
 local bound = require("sluice.bound")
 local pieces = require("sluice.pieces")
@@ -10,7 +10,9 @@ local _M = {}
 local random = math.random
 local BODY_MAX = 65536
 local EMPTY = { GET = true, HEAD = true, OPTIONS = true, TRACE = true } -- over HTTP/2 one cannot tell until the end has come
-local under_way = bound.new(64, 60) -- of a worker
+local LASTS_S = 60
+local OF_ONE_MAX = 32 -- copies for one mirror, so that one who does not answer takes none of another's
+local under_way = bound.new(256, LASTS_S) -- of a worker
 
 local function read_file(name)
 	local file = name and io.open(name, "rb")
@@ -35,17 +37,26 @@ local function body_of(var)
 	return ngx.req.get_body_data() or read_file(ngx.req.get_body_file())
 end
 
-local function run(is_premature, copy, token)
-	if not is_premature then
-		question.ask(copy, true)
-	end
+local function leave(mirror, own, token)
+	mirror.under_way.leave(own)
 	under_way.leave(token)
 end
 
-local function send(copy)
-	local token = under_way.enter()
-	if token and not ngx.timer.at(0, run, copy, token) then
-		under_way.leave(token)
+local function run(is_premature, copy, mirror, own, token)
+	if not is_premature then
+		question.ask(copy, true)
+	end
+	leave(mirror, own, token)
+end
+
+local function send(mirror, copy)
+	local own = mirror.under_way.enter()
+	local token = own and under_way.enter()
+	if not token then
+		return own and mirror.under_way.leave(own)
+	end
+	if not ngx.timer.at(0, run, copy, mirror, own, token) then
+		leave(mirror, own, token)
 	end
 end
 
@@ -61,7 +72,7 @@ function _M.send(asked, mirrors, headers_of, target)
 			list = list or headers_of(asked)
 			body = body or (not mirror.without_body and body_of(var)) or nil
 			if body or mirror.without_body then
-				send({
+				send(mirror, {
 					pool = mirror.pool, method = var.request_method, host = mirror.host and mirror.host(asked) or asked.header, headers = list,
 					target = mirror.target and pieces.to_target(mirror.target(asked)) or target,
 					body = not mirror.without_body and body ~= "" and body or nil,
@@ -76,7 +87,7 @@ function _M.parse(words, parts)
 	local share = words.share
 	return {
 		pool = words.pool and words.pool[2] or "", host = parts.text(words.host), target = parts.text(words.target), without_body = words.without_body ~= nil,
-		share = share and tonumber(share[2]), of = share and tonumber(share[3]),
+		share = share and tonumber(share[2]), of = share and tonumber(share[3]), under_way = bound.new(OF_ONE_MAX, LASTS_S),
 	}
 end
 
