@@ -42,6 +42,12 @@ def secret(name: str, namespace: str, data: dict[str, bytes], form: str = "Opaqu
             "data": {key: base64.b64encode(value).decode() for key, value in data.items()}}
 
 
+def endpoints(service: str, address: str) -> dict[str, Any]:
+    return {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": f"{service}-a", "namespace": "default", "labels": {"kubernetes.io/service-name": service}},
+            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}], "ports": [{"name": "", "port": 8080, "protocol": "TCP"}]}
+
+
 def ingress(name: str, tls: bool = False, **annotations: str) -> dict[str, Any]:
     paths = [{"path": f"/{name}", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}]
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
@@ -62,7 +68,9 @@ def world() -> list[dict[str, Any]]:
         config_map("tcp", {"9000": "default/web:80:PROXY"}), config_map("udp", {"53": "default/web:80"}),
         secret("fallback", "ingress-nginx", {"tls.crt": fallback.pem, "tls.key": fallback.key}, tls), secret("shop", "default", {"tls.crt": shop.pem, "tls.key": shop.key}, tls),
         secret("users", "default", {"auth": b"bob:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M="}),
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}},
+        # Without a selector: of others a server writes the endpoints itself, and here nobody runs pods.
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default"}, "spec": {"ports": [{"port": 80, "targetPort": 8080}]}},
+        endpoints("web", "10.9.8.7"),
         ingress("plain", tls=True, proxy_body_size="8m"), ingress("auth", auth_type="basic", auth_secret="users", auth_realm="shop"),
         ingress("outside", auth_url="https://login.example.com/check"), ingress("regex", use_regex="true", rewrite_target="/$1"),
         ingress("raw", configuration_snippet='more_set_headers "X-A: b";'), ingress("canary", canary="true", canary_weight="10"),
@@ -143,7 +151,8 @@ def test_a_server_takes_the_manifests(cluster, listed, tmp_path):
     # Nobody can be asked about what is in a namespace that is not there.
     cluster.kubectl("create", "namespace", "sluice-system", check=False)
     before = cluster.kubectl("get", "-A", "-o", "name", KINDS)
-    taken = cluster.kubectl("apply", "--dry-run=server", "-f", "-", text=made)
+    everywhere = cluster.within("")
+    taken = everywhere.kubectl("apply", "--dry-run=server", "-f", "-", text=made)
     assert all(line.endswith("(server dry run)") for line in taken.splitlines()) and "deployment" in taken and "clusterrole" in taken
     assert cluster.kubectl("apply", "--dry-run=server", "-f", str(tmp_path / "move/ingressclass.yaml"))
     assert cluster.kubectl("get", "-A", "-o", "name", KINDS) == before
