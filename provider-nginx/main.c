@@ -31,6 +31,7 @@
 #include "provider-nginx/kept_routes.h"
 #include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/now.h"
 #include "provider-nginx/repair.h"
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
@@ -56,6 +57,7 @@ static struct nginx_provider {
 	struct objects *objects;
 	struct late_checks *late_checks;
 	struct traffic_server *traffic_server;
+	struct now *now;
 	struct feed *feed;
 	struct setup *setup;
 	struct wanted *wanted;
@@ -484,6 +486,25 @@ static char *control_socket(void *ctx)
 	return conf_control_path(&self.options);
 }
 
+/* Of sluice-proxy, which counts. */
+static char *traffic_socket(void *ctx)
+{
+	return xasprintf("%s/" TRAFFIC_SOCKET, local_proxy_dir(&config.local));
+}
+
+static void start_telling(struct daemon *daemon)
+{
+	self.now = now_new(daemon_loop(daemon), control_socket, NULL);
+	struct traffic_source source = {
+		.url = "http://sluice-proxy/v1/traffic",
+		.socket = traffic_socket,
+		.ask = now_ask,
+		.cancel = now_cancel,
+		.ctx = self.now,
+	};
+	self.traffic_server = traffic_server_new(daemon, self.local, &config.local, &source);
+}
+
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	char *problem = config_check(&config);
@@ -530,9 +551,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
-	self.traffic_server = traffic_server_new(daemon, self.local, &config.local,
-		&(struct traffic_source){
-			.url = "http://nginx/v1/traffic", .socket = control_socket});
+	start_telling(daemon);
 	return problem;
 }
 
@@ -560,6 +579,7 @@ static void stop(void)
 	wanted_free(self.wanted);
 	late_checks_free(self.late_checks);
 	traffic_server_free(self.traffic_server);
+	now_free(self.now);
 	objects_free(self.objects);
 	local_free(self.local);
 	if (config.local.stop_proxy && !daemon_has_failed(self.daemon))
