@@ -185,13 +185,23 @@ static bool is_owner(struct str text)
 	return is_plain;
 }
 
+/* Of the two in `OWNER<OWNER` the first that is one. */
+static struct str owner_in(struct str word)
+{
+	const char *sign = str_find(word, '<');
+	if (sign == NULL)
+		return word;
+	struct str first = {word.p, (size_t)(sign - word.p)};
+	return str_eq(first, STR("-")) ? str_skip(word, first.len + 1) : first;
+}
+
 /* Behind the mark. */
 static bool read_haproxy(struct str rest, struct request *ret)
 {
 	*ret = (struct request){0};
 	if (!next_number(&rest, &ret->max))
 		return false;
-	struct str owner = next_word(&rest);
+	struct str owner = owner_in(next_word(&rest));
 	if (owner.len == 0 || !next_number_or_none(&rest, &ret->status) ||
 		!next_number(&rest, &ret->sent) || !next_number(&rest, &ret->received) ||
 		!next_number_or_none(&rest, &ret->ms) || !next_retries(&rest, &ret->retries))

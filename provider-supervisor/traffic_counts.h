@@ -7,7 +7,8 @@
  *     #MAX STATUS SENT RECEIVED SECONDS OWNER MORE =ID
  *
  * MAX Ingresses have counts of their own, those beyond are counted together. OWNER is NAMESPACE/NAME of an Ingress. HAProxy puts a minus before it where the line is
- * not to be logged, or writes a minus alone where there is none; with nginx nothing at all is none, and a minus is not counted. NUMBER is how many lines the frontend
+ * not to be logged, or writes a minus alone where there is none, and may have two with `<` between them, of
+ * which the first counts that is one; with nginx nothing at all is none, and a minus is not counted. NUMBER is how many lines the frontend
  * has written before in this process of HAProxy, WORKER: from gaps in it follows how many were lost. MORE, which may be missing with its blank, is a plus for each retry,
  * and the reason.
  * ID, which may be missing with its sign, is what the line of the access log and the backend have of the request, too: of each Ingress and each bucket of its durations

@@ -91,6 +91,23 @@ static void lines_of_nginx(void **state)
 		"/(lost) 0\n");
 }
 
+/* HAProxy has two places where an owner may stand. */
+static void two_owners(void **state)
+{
+	(void)state;
+	take("@9 -<shop/front 200 1 1 1 0 - 7 3 0\n");
+	take("@9 -<-shop/front 200 1 1 1 0 - 7 3 1\n");
+	take("@9 shop/front<- 200 1 1 1 0 - 7 3 2\n");
+	take("@9 shop/front<shop/back 200 1 1 1 0 - 7 3 3\n");
+	take("@9 -<- 200 1 1 1 0 - 7 3 4\n");
+	take("@9 -< 200 1 1 1 0 - 7 3 5\n");
+	take("@9 < 200 1 1 1 0 - 7 3 6\n");
+	take("@9 <shop/front 200 1 1 1 0 - 7 3 7\n");
+	assert_non_null(strstr(told(), "shop/front 0 4 "));
+	assert_non_null(strstr(told(), "/(none) 0 1 "));
+	assert_null(strstr(told(), "back"));
+}
+
 static void each_guard(void **state)
 {
 	static const char *const guards[] = {"source-access", "basic-auth", "external-auth",
@@ -294,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(counting),
 		TEST(lines_of_nginx),
+		TEST(two_owners),
 		TEST(each_guard),
 		TEST(what_is_logged),
 		TEST(exemplars),
