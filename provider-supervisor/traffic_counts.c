@@ -90,21 +90,25 @@ static const char others[] = "/(others)";
 /* Up to a blank, which is passed over, or the end. */
 static struct str next_word(struct str *rest)
 {
-	size_t len = 0;
-	while (len < rest->len && rest->p[len] != ' ' && rest->p[len] != '\n')
-		len++;
-	struct str word = {rest->p, len};
-	*rest = str_skip(*rest, len + (len < rest->len && rest->p[len] == ' '));
+	const char *at = rest->p;
+	const char *end = at + rest->len;
+	while (at < end && *at != ' ' && *at != '\n')
+		at++;
+	struct str word = {rest->p, (size_t)(at - rest->p)};
+	at += at < end && *at == ' ';
+	*rest = (struct str){at, (size_t)(end - at)};
 	return word;
 }
 
 static bool next_digits(struct str *rest, int64_t *ret_value)
 {
+	const char *at = rest->p;
+	const char *end = at + (rest->len < DIGITS_MAX ? rest->len : DIGITS_MAX);
 	int64_t value = 0;
-	size_t len = 0;
-	while (len < rest->len && rest->p[len] >= '0' && rest->p[len] <= '9' && len < DIGITS_MAX)
-		value = value * 10 + (rest->p[len++] - '0');
-	*rest = str_skip(*rest, len);
+	while (at < end && *at >= '0' && *at <= '9')
+		value = value * 10 + (*at++ - '0');
+	size_t len = (size_t)(at - rest->p);
+	*rest = (struct str){at, rest->len - len};
 	*ret_value = value;
 	return len != 0 && value <= number_max;
 }
