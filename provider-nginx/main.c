@@ -36,7 +36,6 @@
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
-#include "provider-proxy/traffic_server.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -56,7 +55,6 @@ static struct nginx_provider {
 	struct local *local;
 	struct objects *objects;
 	struct late_checks *late_checks;
-	struct traffic_server *traffic_server;
 	struct now *now;
 	struct feed *feed;
 	struct setup *setup;
@@ -486,25 +484,6 @@ static char *control_socket(void *ctx)
 	return conf_control_path(&self.options);
 }
 
-/* Of sluice-proxy, which counts. */
-static char *traffic_socket(void *ctx)
-{
-	return xasprintf("%s/" TRAFFIC_SOCKET, local_proxy_dir(&config.local));
-}
-
-static void start_telling(struct daemon *daemon)
-{
-	self.now = now_new(daemon_loop(daemon), control_socket, NULL);
-	struct traffic_source source = {
-		.url = "http://sluice-proxy/v1/traffic",
-		.socket = traffic_socket,
-		.ask = now_ask,
-		.cancel = now_cancel,
-		.ctx = self.now,
-	};
-	self.traffic_server = traffic_server_new(daemon, self.local, &config.local, &source);
-}
-
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	char *problem = config_check(&config);
@@ -551,7 +530,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
-	start_telling(daemon);
+	self.now = now_new(daemon, self.local, &config.local, control_socket, NULL);
 	return problem;
 }
 
@@ -578,7 +557,6 @@ static void stop(void)
 	feed_free(self.feed);
 	wanted_free(self.wanted);
 	late_checks_free(self.late_checks);
-	traffic_server_free(self.traffic_server);
 	now_free(self.now);
 	objects_free(self.objects);
 	local_free(self.local);

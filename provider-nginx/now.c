@@ -3,6 +3,7 @@
 
 #include "common/http.h"
 #include "common/xalloc.h"
+#include "provider-proxy/traffic_server.h"
 
 #include <stdlib.h>
 
@@ -11,8 +12,10 @@ enum { CONNECTIONS_MAX = 4, ANSWER_LEN_MAX = 32 * 1024 * 1024 /* of 100,000 Ingr
 static const double timeout_s = 20;
 
 struct now {
+	struct traffic_server *server;
 	struct http *http;
-	char *(*socket)(void *ctx);
+	const struct local_options *options;
+	char *(*control_socket)(void *ctx);
 	void *ctx;
 };
 
@@ -41,7 +44,7 @@ static void on_answer(void *ctx, const struct http_result *result)
 	asked->on_done(asked->done_ctx);
 }
 
-void *now_ask(void *ctx, struct traffic_now *told, void (*on_done)(void *ctx), void *done_ctx)
+static void *ask(void *ctx, struct traffic_now *told, void (*on_done)(void *ctx), void *done_ctx)
 {
 	struct now *now = ctx;
 	struct asked *asked = xcalloc(1, sizeof(*asked));
@@ -58,12 +61,12 @@ void *now_ask(void *ctx, struct traffic_now *told, void (*on_done)(void *ctx), v
 	asked->told = told;
 	asked->on_done = on_done;
 	asked->done_ctx = done_ctx;
-	asked->peer.unix_socket = now->socket(now->ctx);
+	asked->peer.unix_socket = now->control_socket(now->ctx);
 	asked->request = http_start(now->http, &call);
 	return asked;
 }
 
-void now_cancel(void *ctx)
+static void cancel(void *ctx)
 {
 	struct asked *asked = ctx;
 	if (asked->request != NULL)
@@ -72,12 +75,31 @@ void now_cancel(void *ctx)
 	free(asked);
 }
 
-struct now *now_new(struct ev_loop *loop, char *(*socket)(void *ctx), void *ctx)
+/* Of sluice-proxy, which counts. */
+static char *traffic_socket(void *ctx)
 {
+	const struct now *now = ctx;
+	return xasprintf("%s/" TRAFFIC_SOCKET, local_proxy_dir(now->options));
+}
+
+struct now *now_new(struct daemon *daemon, struct local *local, const struct local_options *options,
+	char *(*control_socket)(void *ctx), void *ctx)
+{
+	if (options->metrics_ingresses == 0)
+		return NULL;
 	struct now *now = xcalloc(1, sizeof(*now));
-	now->http = http_new(loop, "sluice-metrics", CONNECTIONS_MAX);
-	now->socket = socket;
+	struct traffic_source source = {
+		.url = "http://sluice-proxy/v1/traffic",
+		.socket = traffic_socket,
+		.ask = ask,
+		.cancel = cancel,
+		.ctx = now,
+	};
+	now->http = http_new(daemon_loop(daemon), "sluice-metrics", CONNECTIONS_MAX);
+	now->options = options;
+	now->control_socket = control_socket;
 	now->ctx = ctx;
+	now->server = traffic_server_new(daemon, local, options, &source);
 	return now;
 }
 
@@ -85,6 +107,7 @@ void now_free(struct now *now)
 {
 	if (now == NULL)
 		return;
+	traffic_server_free(now->server);
 	http_free(now->http);
 	free(now);
 }
