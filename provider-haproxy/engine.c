@@ -214,7 +214,7 @@ void engine_read_trusted(struct engine *engine)
 static char *traffic_socket(void *ctx)
 {
 	struct engine *engine = ctx;
-	return xasprintf("%s/traffic.sock", engine->proxy_dir);
+	return xasprintf("%s/" TRAFFIC_SOCKET, engine->proxy_dir);
 }
 
 static void start_telling(struct engine *engine)

@@ -38,8 +38,10 @@ struct str conf_option_value(
 		return options->trace_context == TRACE_CONTEXT_OFF      ? STR("off")
 		       : options->trace_context == TRACE_CONTEXT_SAMPLE ? STR("sample")
 									: STR("begin");
+	case NGINX_CONF_VALUE_TRAFFIC_FILE:
+		return STR(TRAFFIC_NGINX_FILE);
 	case NGINX_CONF_VALUE_TRAFFIC_MB:
-		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 160);
+		return template_printf(text, "%" PRId64, 1 + options->metrics_ingresses / 1000);
 	case NGINX_CONF_VALUE_MODULES_DIR:
 		return options->modules_dir;
 	case NGINX_CONF_VALUE_OPEN_FILES:
@@ -79,10 +81,10 @@ bool conf_option_block(const struct conf_options *options, enum nginx_conf_block
 		return !str_is_empty(options->access_log_server);
 	case NGINX_CONF_BLOCK_TRACE:
 		return options->trace_context != TRACE_CONTEXT_OFF;
+	case NGINX_CONF_BLOCK_UNTRACED:
+		return options->trace_context == TRACE_CONTEXT_OFF;
 	case NGINX_CONF_BLOCK_COUNTS:
 		return options->metrics_ingresses != 0;
-	case NGINX_CONF_BLOCK_NOTES:
-		return options->access_log != ACCESS_LOG_OFF || options->metrics_ingresses != 0;
 	case NGINX_CONF_BLOCK_CHOSEN_USER:
 		return !str_is_empty(options->user);
 	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
@@ -91,8 +93,6 @@ bool conf_option_block(const struct conf_options *options, enum nginx_conf_block
 		return options->has_lua_module;
 	case NGINX_CONF_BLOCK_NDK_MODULE:
 		return options->has_ndk_module;
-	case NGINX_CONF_BLOCK_NO_ACCESS_LOG:
-		return options->access_log == ACCESS_LOG_OFF;
 	case NGINX_CONF_BLOCK_RELOADED:
 		return options->reloads != 0;
 	case NGINX_CONF_BLOCK_STREAM_MODULE:

@@ -31,11 +31,11 @@
 #include "provider-nginx/kept_routes.h"
 #include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/now.h"
 #include "provider-nginx/repair.h"
 #include "provider-nginx/rule_text.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
-#include "provider-proxy/traffic_server.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -55,7 +55,7 @@ static struct nginx_provider {
 	struct local *local;
 	struct objects *objects;
 	struct late_checks *late_checks;
-	struct traffic_server *traffic_server;
+	struct now *now;
 	struct feed *feed;
 	struct setup *setup;
 	struct wanted *wanted;
@@ -530,9 +530,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
-	self.traffic_server = traffic_server_new(daemon, self.local, &config.local,
-		&(struct traffic_source){
-			.url = "http://nginx/v1/traffic", .socket = control_socket});
+	self.now = now_new(daemon, self.local, &config.local, control_socket, NULL);
 	return problem;
 }
 
@@ -559,7 +557,7 @@ static void stop(void)
 	feed_free(self.feed);
 	wanted_free(self.wanted);
 	late_checks_free(self.late_checks);
-	traffic_server_free(self.traffic_server);
+	now_free(self.now);
 	objects_free(self.objects);
 	local_free(self.local);
 	if (config.local.stop_proxy && !daemon_has_failed(self.daemon))

@@ -12,6 +12,10 @@ enum trace_context { TRACE_CONTEXT_OFF, TRACE_CONTEXT_BEGIN, TRACE_CONTEXT_SAMPL
 
 /* In the proxy's folder: where the lines of nginx are on their way. Those of HAProxy are on its standard output. */
 #define ACCESS_LOG_NGINX_FILE "nginx-access.log"
+/* Likewise: those from which the traffic of nginx is counted. */
+#define TRAFFIC_NGINX_FILE "nginx-traffic.log"
+/* Likewise: where sluice-proxy tells what it has counted. */
+#define TRAFFIC_SOCKET "traffic.sock"
 
 /* NULL, or what is wrong with --access-log-to (allocated). */
 char *access_log_problem(const char *to);

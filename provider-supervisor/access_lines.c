@@ -12,7 +12,7 @@
 
 struct access_lines {
 	struct access_log *source;
-	char *file;
+	char *file; /* NULL: the proxy writes what is logged itself */
 	struct traffic_counts *counts;
 	struct buf wanted; /* empty between two calls */
 };
@@ -20,7 +20,7 @@ struct access_lines {
 /* What the file does not take is lost: there is no room in memory. */
 static void append(const struct access_lines *lines, struct str text)
 {
-	if (text.len == 0)
+	if (text.len == 0 || lines->file == NULL)
 		return;
 	int fd = open(lines->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0)
@@ -68,10 +68,10 @@ struct access_lines *access_lines_new(
 	struct ev_loop *loop, const char *path, const char *file, struct traffic_counts *counts)
 {
 	struct access_lines *lines = xcalloc(1, sizeof(*lines));
-	lines->file = xstrdup(file);
+	lines->file = file != NULL ? xstrdup(file) : NULL;
 	lines->counts = counts;
 	buf_init(&lines->wanted, ACCESS_LOG_LINE_MAX);
-	lines->source = access_log_new_taken(loop, path, take, lines);
+	lines->source = access_log_new_taken(loop, path, file == NULL, take, lines);
 	return lines;
 }
 

@@ -38,7 +38,8 @@ struct access_log {
 	char *to;                                  /* NULL: standard output */
 	void (*take)(void *ctx, struct str lines); /* in place of that; NULL: nobody */
 	void *ctx;
-	int in; /* negative: not open */
+	bool is_appended; /* the proxy appends; else it goes on where it was */
+	int in;           /* negative: not open */
 	int place;
 	int out;
 	off_t at;    /* all before has been copied; lines begin there */
@@ -84,8 +85,7 @@ static void free_copied(struct access_log *log, off_t size)
 					   log->freed, end - log->freed) != 0;
 	log->freed = end;
 	bool is_long = log->at > (log->cannot_free ? SHORT_LEN_MAX : long_len_max);
-	/* Who does not append goes on where it was. */
-	if (is_long && log->at == size && ftruncate(log->in, 0) == 0 && log->take == NULL)
+	if (is_long && log->at == size && ftruncate(log->in, 0) == 0 && log->is_appended)
 		begin_anew(log);
 }
 
@@ -111,15 +111,18 @@ static bool is_other(int fd, const char *path)
 static bool open_in(struct access_log *log)
 {
 	struct stat st;
-	if (log->in >= 0 && is_other(log->in, log->path))
-		close_in(log);
-	if (log->in >= 0)
+	bool is_new = log->in >= 0 && is_other(log->in, log->path);
+	if (log->in >= 0 && !is_new)
 		return true;
+	close_in(log);
+	/* That was in the one of before. */
+	if (is_new && log->is_appended)
+		(void)files_remove(log->place_path);
 	log->in = open(log->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (log->in < 0)
 		return false;
 	log->place = open(log->place_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-	log->at = log->take != NULL          ? read_place(log, INT64_MAX)
+	log->at = !log->is_appended          ? read_place(log, INT64_MAX)
 		  : fstat(log->in, &st) == 0 ? read_place(log, st.st_size)
 					     : 0;
 	log->freed = 0;
@@ -230,8 +233,8 @@ void access_log_copy(struct access_log *log)
 	struct str lines;
 	if (!open_in(log) || fstat(log->in, &st) != 0)
 		return;
-	/* It was emptied, by somebody else if it is appended to. */
-	if (st.st_size < log->at && log->take == NULL)
+	/* It was emptied, by somebody else. */
+	if (st.st_size < log->at && log->is_appended)
 		begin_anew(log);
 	if (st.st_size <= log->at)
 		return;
@@ -272,15 +275,17 @@ static struct access_log *new_log(struct ev_loop *loop, const char *path)
 struct access_log *access_log_new(struct ev_loop *loop, const char *path, const char *to)
 {
 	struct access_log *log = new_log(loop, path);
+	log->is_appended = true;
 	log->to = strcmp(to, "stdout") == 0 ? NULL : xstrdup(to);
 	log->out = log->to == NULL ? STDOUT_FILENO : -1;
 	return log;
 }
 
-struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path,
+struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path, bool is_appended,
 	void (*take)(void *ctx, struct str lines), void *ctx)
 {
 	struct access_log *log = new_log(loop, path);
+	log->is_appended = is_appended;
 	log->take = take;
 	log->ctx = ctx;
 	return log;

@@ -21,9 +21,9 @@ struct access_log;
 /* `path`: where the proxy appends. `to`: "stdout", or a file, which is made, appended to, and opened anew when it has been renamed or removed. Both are
  * copied. */
 struct access_log *access_log_new(struct ev_loop *loop, const char *path, const char *to);
-/* Likewise, for somebody who takes all lines at once: whole ones, or parts of one that is longer than ACCESS_LOG_LINE_MAX. The proxy writes at the place where it
- * was last, and need not append. */
-struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path,
+/* Likewise, for somebody who takes all lines at once: whole ones, or parts of one that is longer than ACCESS_LOG_LINE_MAX. Unless `is_appended` the proxy writes at the
+ * place where it was last. */
+struct access_log *access_log_new_taken(struct ev_loop *loop, const char *path, bool is_appended,
 	void (*take)(void *ctx, struct str lines), void *ctx);
 /* Copies what can be copied at once. */
 void access_log_free(struct access_log *log);

@@ -33,7 +33,8 @@ struct kind {
 	const char *access_log_file;
 	const char *
 		lines_file; /* its standard output, where it tells of requests; NULL: that is the log, and it writes the access log itself */
-	const char *traffic_socket; /* where we tell what we have counted; NULL: it counts itself */
+	const char *
+		traffic_file; /* where it has lines that are counted; NULL: among those of lines_file */
 	const char *
 		check_socket; /* where it asks for checks that take long; NULL: it makes them itself */
 	int drain_signal;     /* takes no more connections, finishes those that it has, and ends */

@@ -77,7 +77,7 @@ static void tell_up(struct client *client, const char *how)
 static void on_launch(void *ctx, struct listeners *listeners)
 {
 	take_over_fetch(supervisor.take_over, listeners);
-	if (supervisor.access_lines != NULL)
+	if (supervisor.kind->lines_file != NULL)
 		access_lines_renew(supervisor.access_lines);
 }
 
@@ -359,10 +359,10 @@ static void start_access_log(void)
 	const char *dir = supervisor.folders.proxy_dir;
 	const char *name = supervisor.kind->lines_file;
 	char *file = xasprintf("%s/%s", dir, supervisor.kind->access_log_file);
-	char *path = name != NULL ? xasprintf("%s/%s", dir, name) : NULL;
+	char *path = xasprintf("%s/%s", dir, name != NULL ? name : supervisor.kind->traffic_file);
 	supervisor.access_log = access_log_new(loop, file, config.access_log_to);
-	if (path != NULL)
-		supervisor.access_lines = access_lines_new(loop, path, file, supervisor.counts);
+	supervisor.access_lines =
+		access_lines_new(loop, path, name != NULL ? file : NULL, supervisor.counts);
 	free(path);
 	free(file);
 }
@@ -381,15 +381,12 @@ static void start_checks(void)
 	free(path);
 }
 
-/* For the provider of a proxy that does not count itself. */
+/* For the provider. */
 static void start_counting(void)
 {
-	const char *name = supervisor.kind->traffic_socket;
 	int err = 0;
 	supervisor.counts = traffic_counts_new();
-	if (name == NULL)
-		return;
-	char *path = xasprintf("%s/%s", supervisor.folders.proxy_dir, name);
+	char *path = xasprintf("%s/traffic.sock", supervisor.folders.proxy_dir);
 	supervisor.traffic_socket =
 		traffic_socket_new(daemon_loop(supervisor.daemon), path, supervisor.counts, &err);
 	if (err != 0)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/traffic_counts.h"
 
+#include "common/hash.h"
 #include "common/must.h"
-#include "common/tree.h"
 #include "common/xalloc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { OWNERS_MAX = 100000, BOUNDS = 11, GUARDS = 6, CLASSES = 5 };
+enum { OWNERS_MAX = 100000, PLACES_MIN = 128, BOUNDS = 11, GUARDS = 6, CLASSES = 5 };
+
+enum { DIGITS_MAX = 17 };
 
 static const int64_t number_max = (int64_t)1 << 53;
 
@@ -31,13 +33,11 @@ struct exemplar {
 };
 
 struct owner {
-	RB_ENTRY(owner) node;
+	uint64_t hash;
 	struct str name; /* what it points to follows this */
 	int64_t counts[FIELDS];
 	struct exemplar *exemplars; /* BOUNDS + 1, by bucket; NULL: there are none */
 };
-
-RB_HEAD(owner_tree, owner);
 
 /* Lines of one frontend of one worker. */
 struct frontend {
@@ -50,10 +50,11 @@ struct frontend {
 };
 
 struct traffic_counts {
-	struct owner_tree tree;
 	struct owner **owners; /* in the order in which they came */
 	size_t count;
 	size_t room;
+	struct owner **places; /* by the hash of their names, or the next free ones; NULL: free */
+	size_t place_count;    /* a power of 2, at least twice `count` */
 	int64_t time_ms;
 	size_t ingresses; /* those that are neither of the two names below */
 	struct frontend frontends[TRAFFIC_FRONTENDS_MAX];
@@ -84,39 +85,77 @@ struct request {
 static const char none[] = "/(none)";
 static const char others[] = "/(others)";
 
-static int compare_owners(const struct owner *a, const struct owner *b)
-{
-	return str_cmp(a->name, b->name);
-}
-
-RB_GENERATE_LOCAL(owner_tree, owner, node, compare_owners)
-
 /* ---- reading ---- */
 
-static bool next_word(struct str *rest, struct str *ret_word)
+/* Up to a blank, which is passed over, or the end. */
+static struct str next_word(struct str *rest)
 {
-	size_t len = 0;
-	while (len < rest->len && rest->p[len] != ' ' && rest->p[len] != '\n')
-		len++;
-	*ret_word = (struct str){rest->p, len};
-	*rest = str_skip(*rest, len);
-	if (rest->len != 0 && rest->p[0] == ' ')
-		*rest = str_skip(*rest, 1);
-	return len != 0;
+	const char *at = rest->p;
+	const char *end = at + rest->len;
+	while (at < end && *at != ' ' && *at != '\n')
+		at++;
+	struct str word = {rest->p, (size_t)(at - rest->p)};
+	at += at < end && *at == ' ';
+	*rest = (struct str){at, (size_t)(end - at)};
+	return word;
 }
 
-static bool next_number(struct str *rest, int64_t min, int64_t *ret_value)
+static bool next_digits(struct str *rest, int64_t *ret_value)
 {
-	struct str word;
-	return next_word(rest, &word) && str_to_int(word, min, number_max, ret_value);
+	const char *at = rest->p;
+	const char *end = at + (rest->len < DIGITS_MAX ? rest->len : DIGITS_MAX);
+	int64_t value = 0;
+	while (at < end && *at >= '0' && *at <= '9')
+		value = value * 10 + (*at++ - '0');
+	size_t len = (size_t)(at - rest->p);
+	*rest = (struct str){at, rest->len - len};
+	*ret_value = value;
+	return len != 0 && value <= number_max;
+}
+
+static bool next_end(struct str *rest)
+{
+	bool is_end = rest->len == 0 || rest->p[0] == ' ' || rest->p[0] == '\n';
+	*rest = str_skip(*rest, rest->len != 0 && rest->p[0] == ' ');
+	return is_end;
+}
+
+static bool next_number(struct str *rest, int64_t *ret_value)
+{
+	return next_digits(rest, ret_value) && next_end(rest);
+}
+
+/* -1: HAProxy does not know it. */
+static bool next_number_or_none(struct str *rest, int64_t *ret_value)
+{
+	bool is_none = rest->len > 1 && rest->p[0] == '-' && rest->p[1] == '1';
+	*rest = str_skip(*rest, is_none);
+	if (!next_number(rest, ret_value) || (is_none && *ret_value != 1))
+		return false;
+	*ret_value = is_none ? -1 : *ret_value;
+	return true;
+}
+
+/* Seconds with three digits behind the point. */
+static bool next_seconds(struct str *rest, int64_t *ret_ms)
+{
+	int64_t seconds;
+	int64_t ms;
+	if (!next_digits(rest, &seconds) || rest->len < 4 || rest->p[0] != '.')
+		return false;
+	*rest = str_skip(*rest, 1);
+	struct str before = *rest;
+	if (!next_digits(rest, &ms) || before.len - rest->len != 3 || !next_end(rest))
+		return false;
+	*ret_ms = seconds * 1000 + ms;
+	return *ret_ms <= number_max;
 }
 
 /* HAProxy has a plus before the number where the last of them was another endpoint. */
 static bool next_retries(struct str *rest, int64_t *ret_value)
 {
-	if (rest->len != 0 && rest->p[0] == '+')
-		*rest = str_skip(*rest, 1);
-	return next_number(rest, 0, ret_value);
+	*rest = str_skip(*rest, rest->len != 0 && rest->p[0] == '+');
+	return next_number(rest, ret_value);
 }
 
 static bool is_id(struct str text)
@@ -131,11 +170,11 @@ static bool is_id(struct str text)
 /* Empty: there is none. */
 static struct str next_id(struct str *rest)
 {
-	struct str word;
 	if (rest->len == 0 || rest->p[0] != TRAFFIC_ID_MARK)
 		return STR_NONE;
 	*rest = str_skip(*rest, 1);
-	return next_word(rest, &word) && is_id(word) ? word : STR_NONE;
+	struct str word = next_word(rest);
+	return is_id(word) ? word : STR_NONE;
 }
 
 static bool is_owner(struct str text)
@@ -150,64 +189,121 @@ static bool is_owner(struct str text)
 	return is_plain;
 }
 
-static bool read_line(struct str line, struct request *ret)
+/* Of the two in `OWNER<OWNER` the first that is one. */
+static struct str owner_in(struct str word)
 {
-	struct str rest = str_skip(line, 1);
-	struct str owner;
+	const char *sign = str_find(word, '<');
+	if (sign == NULL)
+		return word;
+	struct str first = {word.p, (size_t)(sign - word.p)};
+	return str_eq(first, STR("-")) ? str_skip(word, first.len + 1) : first;
+}
+
+/* Behind the mark. */
+static bool read_haproxy(struct str rest, struct request *ret)
+{
 	*ret = (struct request){0};
-	if (!next_number(&rest, 1, &ret->max) || !next_word(&rest, &owner) ||
-		!next_number(&rest, -1, &ret->status) || !next_number(&rest, 0, &ret->sent) ||
-		!next_number(&rest, 0, &ret->received) || !next_number(&rest, -1, &ret->ms) ||
-		!next_retries(&rest, &ret->retries) || !next_word(&rest, &ret->reason) ||
-		!next_number(&rest, 1, &ret->worker) || !next_number(&rest, 0, &ret->frontend) ||
-		!next_number(&rest, 0, &ret->number))
+	if (!next_number(&rest, &ret->max))
+		return false;
+	struct str owner = owner_in(next_word(&rest));
+	if (owner.len == 0 || !next_number_or_none(&rest, &ret->status) ||
+		!next_number(&rest, &ret->sent) || !next_number(&rest, &ret->received) ||
+		!next_number_or_none(&rest, &ret->ms) || !next_retries(&rest, &ret->retries))
+		return false;
+	ret->reason = next_word(&rest);
+	if (ret->reason.len == 0 || !next_number(&rest, &ret->worker) ||
+		!next_number(&rest, &ret->frontend) || !next_number(&rest, &ret->number))
 		return false;
 	bool is_marked = owner.len > 1 && owner.p[0] == '-';
 	ret->is_logged = !is_marked;
-	owner = str_skip(owner, is_marked);
-	ret->owner = is_owner(owner) ? owner : str_from(none);
+	ret->owner = str_skip(owner, is_marked);
 	ret->id = next_id(&rest);
 	ret->line = rest;
-	return true;
+	return ret->max != 0 && ret->worker != 0;
+}
+
+/* Likewise. */
+static bool read_nginx(struct str rest, struct request *ret)
+{
+	*ret = (struct request){0};
+	if (!next_number(&rest, &ret->max))
+		return false;
+	if (!next_number(&rest, &ret->status) || !next_number(&rest, &ret->sent) ||
+		!next_number(&rest, &ret->received) || !next_seconds(&rest, &ret->ms))
+		return false;
+	ret->owner = next_word(&rest);
+	while (rest.len != 0 && rest.p[0] == '+') {
+		ret->retries++;
+		rest = str_skip(rest, 1);
+	}
+	if (rest.len != 0 && rest.p[0] != TRAFFIC_ID_MARK)
+		ret->reason = next_word(&rest);
+	ret->id = next_id(&rest);
+	return ret->max != 0;
 }
 
 /* ---- counting ---- */
 
-static struct owner *find_owner(struct traffic_counts *counts, struct str name)
+/* Where it is, or would be. */
+static struct owner **place_of(const struct traffic_counts *counts, uint64_t hash, struct str name)
 {
-	struct owner key = {.name = name};
-	return RB_FIND(owner_tree, &counts->tree, &key);
+	size_t mask = counts->place_count - 1;
+	size_t at = hash & mask;
+	while (counts->places[at] != NULL &&
+		(counts->places[at]->hash != hash || !str_eq(counts->places[at]->name, name)))
+		at = (at + 1) & mask;
+	return &counts->places[at];
 }
 
-static struct owner *add_owner(struct traffic_counts *counts, struct str name)
+static void grow(struct traffic_counts *counts)
+{
+	counts->room = counts->room != 0 ? counts->room * 2 : PLACES_MIN / 2;
+	counts->owners = xreallocarray(counts->owners, counts->room, sizeof(*counts->owners));
+	free(counts->places);
+	counts->place_count = counts->room * 2;
+	counts->places = xcalloc(counts->place_count, sizeof(struct owner *));
+	for (size_t i = 0; i < counts->count; i++) {
+		struct owner *owner = counts->owners[i];
+		*place_of(counts, owner->hash, owner->name) = owner;
+	}
+}
+
+static struct owner *add_owner(struct traffic_counts *counts, uint64_t hash, struct str name)
 {
 	struct owner *owner = xcalloc(1, sizeof(*owner) + name.len);
 	str_put(owner + 1, name);
 	owner->name = (struct str){(const char *)(owner + 1), name.len};
-	RB_INSERT(owner_tree, &counts->tree, owner);
-	if (counts->count == counts->room) {
-		counts->room = counts->room != 0 ? counts->room * 2 : 64;
-		counts->owners =
-			xreallocarray(counts->owners, counts->room, sizeof(*counts->owners));
-	}
+	owner->hash = hash;
+	if (counts->count == counts->room)
+		grow(counts);
 	counts->owners[counts->count++] = owner;
+	*place_of(counts, hash, name) = owner;
 	return owner;
+}
+
+/* One of the two names that are no Ingresses. */
+static struct owner *special_owner(struct traffic_counts *counts, const char *text)
+{
+	struct str name = str_from(text);
+	uint64_t hash = hash_of(name);
+	struct owner *owner = *place_of(counts, hash, name);
+	return owner != NULL ? owner : add_owner(counts, hash, name);
 }
 
 static struct owner *owner_of(struct traffic_counts *counts, const struct request *request)
 {
-	struct owner *owner = find_owner(counts, request->owner);
-	if (owner != NULL)
+	uint64_t hash = hash_of(request->owner);
+	struct owner *owner = *place_of(counts, hash, request->owner);
+	if (owner != NULL && owner->name.p[0] != '/')
 		return owner;
-	if (str_eq_c(request->owner, none))
-		return add_owner(counts, request->owner);
+	/* Only of those that are new: what is known is a name. */
+	if (!is_owner(request->owner))
+		return special_owner(counts, none);
 	size_t max = request->max < OWNERS_MAX ? (size_t)request->max : OWNERS_MAX;
-	if (counts->ingresses < max) {
-		counts->ingresses++;
-		return add_owner(counts, request->owner);
-	}
-	owner = find_owner(counts, str_from(others));
-	return owner != NULL ? owner : add_owner(counts, str_from(others));
+	if (counts->ingresses >= max)
+		return special_owner(counts, others);
+	counts->ingresses++;
+	return add_owner(counts, hash, request->owner);
 }
 
 static size_t bucket_of(int64_t ms)
@@ -253,7 +349,7 @@ static void count(struct owner *owner, const struct request *request, int64_t ti
 	add(owner, SENT, request->sent);
 	add(owner, RECEIVED, request->received);
 	add(owner, RETRIES, request->retries);
-	for (size_t i = 0; i < GUARDS; i++)
+	for (size_t i = 0; i < GUARDS && request->reason.len > 1; i++)
 		owner->counts[DENIED + i] += str_eq_c(request->reason, guards[i]);
 }
 
@@ -310,12 +406,25 @@ static int64_t count_lost(const struct traffic_counts *counts)
 	return lost;
 }
 
+/* nginx does not number its lines. */
+static void take_nginx(struct traffic_counts *counts, struct str line)
+{
+	static const struct str left_out = STR("-");
+	struct request request;
+	if (read_nginx(str_skip(line, 1), &request) && !str_eq(request.owner, left_out))
+		count(owner_of(counts, &request), &request, counts->time_ms);
+}
+
 struct str traffic_counts_take(struct traffic_counts *counts, struct str line, bool is_request)
 {
 	struct request request;
+	if (line.len != 0 && line.p[0] == TRAFFIC_LINE_NGINX) {
+		take_nginx(counts, line);
+		return STR_NONE;
+	}
 	if (line.len == 0 || line.p[0] != TRAFFIC_LINE_MARK)
 		return line;
-	if (!read_line(line, &request))
+	if (!read_haproxy(str_skip(line, 1), &request))
 		return STR_NONE;
 	note_number(counts, &request);
 	if (is_request)
@@ -369,7 +478,7 @@ int traffic_counts_print(struct traffic_counts *counts, size_t index, struct buf
 struct traffic_counts *traffic_counts_new(void)
 {
 	struct traffic_counts *counts = xcalloc(1, sizeof(*counts));
-	RB_INIT(&counts->tree);
+	grow(counts);
 	return counts;
 }
 
@@ -382,5 +491,6 @@ void traffic_counts_free(struct traffic_counts *counts)
 		free(counts->owners[i]);
 	}
 	free(counts->owners);
+	free(counts->places);
 	free(counts);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tells what traffic_counts.h has counted: GET /v1/traffic over HTTP, on a socket in the proxy's folder for root and our own user, as nginx tells what it
- * has counted itself. The provider makes metrics of it (provider-proxy/traffic_server.h).
+ * Tells what traffic_counts.h has counted: GET /v1/traffic over HTTP, on a socket in the proxy's folder for root and our own user. The provider makes metrics of it (provider-proxy/traffic_server.h).
  */
 #pragma once
 

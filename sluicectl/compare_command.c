@@ -41,7 +41,15 @@ struct comparing {
 	struct replay_sender *new;
 	struct replay_requests requests;
 	struct replay_tally tally;
+	struct progress progress;
+	size_t done;
 };
+
+static void tell_progress(void *ctx)
+{
+	struct comparing *c = ctx;
+	progress_tell(&c->progress, c->done, c->requests.count);
+}
 
 /* ---- the command line ---- */
 
@@ -95,6 +103,8 @@ static bool check(struct comparing *c)
 	c->requests_max = (size_t)requests_max;
 	c->options.headers = &args->headers;
 	c->options.verifies = args->verify;
+	c->options.on_wait = tell_progress;
+	c->options.ctx = c;
 	c->criteria = (struct replay_criteria){
 		.backend_header = args->backend_header,
 		.ignored = &args->ignored_headers,
@@ -220,10 +230,9 @@ static bool is_hopeless(const struct replay_tally *tally)
 static void ask_all(struct comparing *c)
 {
 	struct arena scratch;
-	struct progress progress;
 	double next_s = clock_monotonic_s();
 	arena_init(&scratch);
-	progress_begin(&progress, "requests");
+	progress_begin(&c->progress, "requests");
 	for (size_t i = 0; i < c->requests.count && !is_hopeless(&c->tally); i++) {
 		const struct replay_request *request = &c->requests.items[i];
 		wait_until(next_s);
@@ -240,10 +249,11 @@ static void ask_all(struct comparing *c)
 			c->tally.unsteady++;
 		else
 			replay_tally_add(&c->tally, request, &found);
-		progress_tell(&progress, i + 1, c->requests.count);
+		c->done = i + 1;
+		tell_progress(c);
 		arena_reset(&scratch);
 	}
-	progress_end(&progress);
+	progress_end(&c->progress);
 	arena_fini(&scratch);
 	replay_tally_sort(&c->tally);
 }

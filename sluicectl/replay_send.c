@@ -7,6 +7,7 @@
 #include "common/xalloc.h"
 
 #include <curl/curl.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { HEADER_LEN_MAX = 16 * 1024 };
@@ -210,6 +211,24 @@ static CURLcode set_up(struct replay_sender *sender, const struct replay_request
 	return code;
 }
 
+static int on_progress(
+	void *ctx, curl_off_t to_come, curl_off_t come, curl_off_t to_go, curl_off_t gone)
+{
+	const struct replay_target_options *options = ctx;
+	options->on_wait(options->ctx);
+	return 0;
+}
+
+static CURLcode watch_progress(struct replay_sender *sender)
+{
+	void *options = (void *)(uintptr_t)sender->options;
+	CURLcode code = curl_easy_setopt(sender->easy, CURLOPT_NOPROGRESS, 0L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(sender->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	return code == CURLE_OK ? curl_easy_setopt(sender->easy, CURLOPT_XFERINFODATA, options)
+				: code;
+}
+
 static CURLcode perform(
 	struct replay_sender *sender, const struct replay_request *request, struct intake *intake)
 {
@@ -230,6 +249,8 @@ static CURLcode perform(
 		code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, intake);
+	if (code == CURLE_OK)
+		code = watch_progress(sender);
 	if (code == CURLE_OK)
 		code = curl_easy_perform(easy);
 	curl_slist_free_all(headers);

@@ -12,6 +12,8 @@ struct replay_target_options {
 	const struct text_list *headers; /* "Name: value", sent with each request */
 	double timeout_s;                /* of a whole request */
 	bool verifies;                   /* certificates must be good for the host */
+	void (*on_wait)(void *ctx); /* once a second or more often while an answer is waited for */
+	void *ctx;
 };
 
 /* NULL: *ret_problem says what is wrong with the URL (allocated). The options must stay valid. */

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pty
 import re
+import socket
 import subprocess
 import threading
 
@@ -74,6 +75,17 @@ def test_compare(manifest):
         assert terminal.text.endswith("\r\x1b[K")
         silent = subprocess.run([build_folder() / "sluicectl/sluicectl", *words], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (silent.returncode, silent.stderr) == (status, "")
+
+
+def test_compare_while_its_first_request_hangs(manifest):
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        terminal = Terminal("compare", "--old", url, "--new", url, "--timeout", "300", "--rate", "1000", "-f", str(manifest))
+        done, total, what = terminal.wait_shown()[0]
+        assert (done, what) == ("0", "requests") and int(total) >= 12
+    # Nobody listens any more.
+    assert terminal.end() != 0
+    assert terminal.text.endswith("\r\x1b[K")
 
 
 @pytest.mark.parametrize("command", ["render", "migrate"])

@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The access log (doc/access-logs.md): what is known of a request while it is routed, and the line that is made of it when it has ended. nginx writes the
--- line that stands in $sluice_log_line, unless it is empty. With metrics of Ingresses the request is counted, too; without both nothing here is called.
+-- line that stands in $sluice_log_line, unless it is empty. With metrics of Ingresses what is known goes to traffic_counts.lua, too; without both nothing here is called.
 local traffic_counts = require("sluice.traffic_counts")
 local ffi = require("ffi")
 local get_request = require("resty.core.base").get_request
 
-local _M = { is_on = false } -- is_on: somebody wants to know
+local _M = { is_on = false } -- is_on: somebody wants to know whose a request is
 
 local find, gsub, sub, byte, format, match = string.find, string.gsub, string.sub, string.byte, string.format, string.match
 local floor, concat = math.floor, table.concat
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 
 local HOST_MAX, TARGET_MAX, TEXT_MAX = 255, 2048, 1024 -- bytes of what clients say
-local DASH = 45
+local DASH = 45 -- before the Ingress: there is no line
 
 -- Of requests that have not ended, by their addresses: to whom they were led and why they were refused.
 local notes = {}
@@ -23,67 +23,59 @@ local function request_id()
 	return tonumber(cast(uintptr, get_request()))
 end
 
--- The Ingress, and whether it has a line: there is none behind a dash.
-local function owner_of(note)
-	local owner = note.owner
-	if not owner or owner == "" then
-		return nil, true
-	elseif byte(owner) == DASH then
-		return sub(owner, 2), false
-	end
-	return owner, true
-end
-
 -- ---- what is known of a request ----
-
--- Whose a request is may change while it is routed.
-local function put(note)
-	local id = request_id()
-	if traffic_counts.is_on then
-		local before = notes[id]
-		if before and before.active then
-			traffic_counts.finish(before.active)
-		end
-		note.active = owner_of(note)
-		if note.active then
-			traffic_counts.begin(note.active)
-		end
-	end
-	notes[id] = note
-end
 
 -- It gets no line, and is not counted.
 function _M.leave_out()
-	put({ is_left_out = true })
+	if traffic_counts.is_on then
+		traffic_counts.leave_out()
+	end
+	if make_line then
+		notes[request_id()] = { is_left_out = true }
+	end
 end
 
 -- `row`: what was found for its path, with the Ingress behind a bar (provider-proxy/routes.h); nil: nothing.
 function _M.found(row, pool)
-	local bar = row and find(row, "|", 1, true)
-	put({ owner = bar and sub(row, bar + 1), pool = pool })
+	if traffic_counts.is_on then
+		traffic_counts.found(row)
+	end
+	if make_line then
+		local bar = row and find(row, "|", 1, true)
+		notes[request_id()] = { owner = bar and sub(row, bar + 1), pool = pool }
+	end
 end
 
 -- Likewise for the rule of a route.
 function _M.chosen(rule, pool)
-	put({ owner = rule and rule.owner, pool = pool })
+	if traffic_counts.is_on then
+		traffic_counts.chosen(rule and rule.owner)
+	end
+	if make_line then
+		notes[request_id()] = { owner = rule and rule.owner, pool = pool }
+	end
 end
 
 -- It is answered by ourselves; `why` is a word of the table in doc/access-logs.md.
 function _M.refused(why)
-	local id = request_id()
-	local note = notes[id]
-	if note then
-		note.why = note.why or why
-	else
-		notes[id] = { why = why }
+	if traffic_counts.is_on then
+		traffic_counts.refused(why)
+	end
+	if make_line then
+		local id = request_id()
+		local note = notes[id]
+		if note then
+			note.why = note.why or why
+		else
+			notes[id] = { why = why }
+		end
 	end
 end
 
 -- Another endpoint is asked.
 function _M.retried()
-	local note = notes[request_id()]
 	if traffic_counts.is_on then
-		traffic_counts.count_retry(note and owner_of(note))
+		traffic_counts.retried()
 	end
 end
 
@@ -183,37 +175,27 @@ local function text_line(facts, var)
 	})
 end
 
--- Log phase of all locations that clients come to. `pool`: who was asked at last, if it is known.
+-- Log phase of all locations that clients come to, if there is an access log. `pool`: who was asked at last, if it is known.
 function _M.write(pool)
 	local id = request_id()
 	local note = notes[id]
 	notes[id] = nil
-	if note and note.is_left_out then
-		return
-	end
-	local owner, is_logged = nil, true
 	if note then
-		owner, is_logged = owner_of(note)
-		note.pool = pool or note.pool
-	end
-	if traffic_counts.is_on then
-		traffic_counts.count(owner, note and note.why)
-		if note and note.active then
-			traffic_counts.finish(note.active)
+		if note.is_left_out or (note.owner and byte(note.owner) == DASH) then
+			return
 		end
-	end
-	if not make_line or not is_logged then
-		return
+		note.pool = pool or note.pool
 	end
 	local var = ngx.var
 	var.sluice_log_line = make_line(facts_of(note, var), var)
 end
 
--- `form`: json, text or off. `ingresses`: how many are counted. `trace`: off, begin or sample. `shutdown_s`: how long a worker may take to end.
-function _M.init(form, ingresses, trace, shutdown_s)
-	traffic_counts.init(ingresses, trace ~= "off" and "sluice_trace" or form ~= "off" and "request_id" or nil, shutdown_s)
-	_M.is_on = form ~= "off" or traffic_counts.is_on
+-- `form`: json, text or off. `ingresses`: how many are counted.
+function _M.init(form, ingresses)
+	traffic_counts.init(ingresses)
 	make_line = form == "json" and json_line or form == "text" and text_line or nil
+	_M.has_lines = make_line ~= nil
+	_M.is_on = _M.has_lines or traffic_counts.is_on
 end
 
 return _M

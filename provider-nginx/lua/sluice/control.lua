@@ -3,7 +3,7 @@
 --
 --   GET  /v1/state   serial of the state, generation of the configuration, pid of the master, room in the dictionary, pools
 --                   by which namespaces are named whose health checks come late
---   GET  /v1/traffic counts of Ingresses (traffic_counts.lua)
+--   GET  /v1/traffic what is being served, and endpoints that do not answer (traffic_counts.lua)
 --   POST /v1/batch   one batch (store.lua); 200, 400 malformed, 409 other base, 507 no room
 --
 -- Every other answer is one line of `name=value` words.

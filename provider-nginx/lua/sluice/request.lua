@@ -548,7 +548,7 @@ function _M.log()
 	if ctx.asked then
 		traffic.release(ctx.asked)
 	end
-	if access_log.is_on then
+	if access_log.has_lines then
 		access_log.write(ctx.pool)
 	end
 end

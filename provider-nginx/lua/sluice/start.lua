@@ -2,14 +2,14 @@
 -- In the master, before workers are made. Loads every module, so that a worker never meets a file that was replaced meanwhile.
 local _M = {}
 
--- `questions`: where question.lua asks. `access_log`: off, text or json; `ingresses`: how many are counted. `shutdown_s`: how long a worker may take to end.
-function _M.init(state_file, questions, access_log, ingresses, trace, shutdown_s)
+-- `questions`: where question.lua asks. `access_log`: off, text or json; `ingresses`: how many are counted.
+function _M.init(state_file, questions, access_log, ingresses, trace)
 	require("resty.core")
 	-- A request with a policy is one long way through many functions: with its own limits LuaJIT would leave the whole of it to the interpreter.
 	require("jit.opt").start("maxtrace=4000", "maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "sizemcode=256", "maxmcode=8192",
 		"loopunroll=60", "instunroll=30", "callunroll=10")
 	require("sluice.store").init(state_file)
-	require("sluice.access_log").init(access_log, ingresses, trace, shutdown_s)
+	require("sluice.access_log").init(access_log, ingresses)
 	require("sluice.trace").init(trace == "sample")
 	for _, name in ipairs({ "control", "hashes", "health", "limits", "request", "response", "tls" }) do
 		require("sluice." .. name)

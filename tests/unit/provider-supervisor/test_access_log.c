@@ -161,7 +161,7 @@ static void lines_are_taken(void **state)
 {
 	(void)state;
 	taken[0] = '\0';
-	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, take, NULL);
+	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, false, take, NULL);
 	append("a\nb\nhal");
 	access_log_copy(log);
 	assert_string_equal(taken, "a\nb\n");
@@ -181,7 +181,7 @@ static void lines_behind_a_place(void **state)
 	(void)state;
 	taken[0] = '\0';
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
-	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, take, NULL);
+	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, false, take, NULL);
 	assert_int_equal(write(fd, "a\n", 2), 2);
 	access_log_copy(log);
 	assert_int_equal(ftruncate(fd, 0), 0);
@@ -190,6 +190,21 @@ static void lines_behind_a_place(void **state)
 	access_log_free(log);
 	close(fd);
 	assert_string_equal(taken, "a\nb\n");
+}
+
+/* One that appends gets another file when somebody has removed it: what is in it is new, wherever the last place was. */
+static void a_file_that_is_new(void **state)
+{
+	(void)state;
+	taken[0] = '\0';
+	struct access_log *log = access_log_new_taken(ev_default_loop(0), path, true, take, NULL);
+	append("a\nb\n");
+	access_log_copy(log);
+	assert_int_equal(unlink(path), 0);
+	append("c\nd\ne\n");
+	access_log_copy(log);
+	access_log_free(log);
+	assert_string_equal(taken, "a\nb\nc\nd\ne\n");
 }
 
 static void a_reader_that_hangs_costs_only_lines(void **state)
@@ -237,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_copied_takes_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_are_taken, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_behind_a_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_is_new, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_reader_that_hangs_costs_only_lines, setup, teardown),
 	};

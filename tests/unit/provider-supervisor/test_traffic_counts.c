@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The traffic of each Ingress, counted from HAProxy's lines. */
+/* The traffic of each Ingress, counted from the lines of the proxies. */
 #include "provider-supervisor/traffic_counts.h"
 
 #include <setjmp.h>
@@ -53,6 +53,9 @@ static void assert_logged(const char *line, const char *want)
 	assert_memory_equal(left.p != NULL ? left.p : "", want, left.len);
 }
 
+#define ID       "4bf92f3577b34da6a3ce929d0e0e4736"
+#define OTHER_ID "00000000000000000000000000000001"
+
 static void counting(void **state)
 {
 	(void)state;
@@ -65,6 +68,44 @@ static void counting(void **state)
 		"shop/front 0 1 0 2 1 2 1 0 0 0 0 0 0 0 0 0 1 20007 1300 260 2 1 0 0 0 0 0\n"
 		"/(none) 0 0 0 1 0 1 0 0 0 0 0 0 0 0 0 0 0 0 10 20 0 0 0 0 0 0 0\n"
 		"/(lost) 0\n");
+}
+
+/* As nginx has them. */
+static void lines_of_nginx(void **state)
+{
+	(void)state;
+	traffic_counts_set_time(counts, 1700000000123);
+	assert_logged("#9 200 1000 80 0.007 shop/front\n", "");
+	assert_logged("#9 503 200 90 20.000 shop/front ++backend-failed\n", "");
+	assert_logged("#9 403 100 70 0.000 shop/front source-access =" ID "\n", "");
+	assert_logged("#9 499 0 20 0.000 shop/front + =" ID "\n", "");
+	assert_logged("#9 101 0 0 0.001 shop/front =" OTHER_ID "\n", "");
+	assert_logged("#9 400 10 20 0.000 \n", "");
+	assert_logged("#9 413 0 0 0.000  body-limit =" OTHER_ID "\n", "");
+	assert_logged("#9 200 10 20 0.000 -\n", "");
+	assert_string_equal(told(),
+		"shop/front 1 1 0 2 1 3 1 0 0 0 0 0 0 0 0 0 1 20008 1300 260 3 1 0 0 0 0 0 "
+		"0:" OTHER_ID ":1:1700000000123\n"
+		"/(none) 0 0 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 10 20 0 0 0 0 0 0 1 0:" OTHER_ID
+		":0:1700000000123\n"
+		"/(lost) 0\n");
+}
+
+/* HAProxy has two places where an owner may stand. */
+static void two_owners(void **state)
+{
+	(void)state;
+	take("@9 -<shop/front 200 1 1 1 0 - 7 3 0\n");
+	take("@9 -<-shop/front 200 1 1 1 0 - 7 3 1\n");
+	take("@9 shop/front<- 200 1 1 1 0 - 7 3 2\n");
+	take("@9 shop/front<shop/back 200 1 1 1 0 - 7 3 3\n");
+	take("@9 -<- 200 1 1 1 0 - 7 3 4\n");
+	take("@9 -< 200 1 1 1 0 - 7 3 5\n");
+	take("@9 < 200 1 1 1 0 - 7 3 6\n");
+	take("@9 <shop/front 200 1 1 1 0 - 7 3 7\n");
+	assert_non_null(strstr(told(), "shop/front 0 4 "));
+	assert_non_null(strstr(told(), "/(none) 0 1 "));
+	assert_null(strstr(told(), "back"));
 }
 
 static void each_guard(void **state)
@@ -90,9 +131,6 @@ static void what_is_logged(void **state)
 	assert_logged("@9 shop/front 200 1 1 1 0 - 7 3 3\n", "");
 	assert_logged("@9 shop/front 200 1 1 1 0 - 7 3 4 \n", "");
 }
-
-#define ID       "4bf92f3577b34da6a3ce929d0e0e4736"
-#define OTHER_ID "00000000000000000000000000000001"
 
 /* The newest of each bucket. */
 static void exemplars(void **state)
@@ -136,6 +174,24 @@ static void their_number_is_bounded(void **state)
 	assert_null(strstr(told(), "shop/c"));
 }
 
+static void many_owners(void **state)
+{
+	enum { MANY = 1000 };
+	char line[64];
+	(void)state;
+	for (int i = 0; i < 3 * MANY; i++) {
+		snprintf(line, sizeof(line), "#%d 200 1 1 0.001 many/app-%d\n", MANY, i % MANY);
+		take(line);
+	}
+	assert_int_equal(traffic_counts_number(counts), MANY + 1);
+	for (size_t i = 0; i < MANY; i++) {
+		buf_clear(&out);
+		assert_int_equal(traffic_counts_print(counts, i, &out), 0);
+		snprintf(line, sizeof(line), "many/app-%zu 0 3 ", i);
+		assert_true(str_starts_with(buf_str(&out), str_from(line)));
+	}
+}
+
 /* Nothing of them is told, and nothing logged. */
 static void lines_that_are_none(void **state)
 {
@@ -143,7 +199,12 @@ static void lines_that_are_none(void **state)
 		"@x shop/front 200 1 1 1 0 - 7 3 0\n", "@0 shop/front 200 1 1 1 0 - 7 3 0\n",
 		"@9 shop/front 200 -1 1 1 0 - 7 3 0\n", "@9 shop/front x 1 1 1 0 - 7 3 0\n",
 		"@9 shop/front 200 1 1 1 0 - 7 3 99999999999999999999\n",
-		"@9 shop/front 200 1 1 1 0  7 3 0\n", "@9 shop/front 200 1 1 1 + - 7 3 0\n"};
+		"@9 shop/front 200 1 1 1 0  7 3 0\n", "@9 shop/front 200 1 1 1 + - 7 3 0\n",
+		"@9 shop/front 200 1 1 -2 0 - 7 3 0\n", "@9 shop/front 200 1 1x 1 0 - 7 3 0\n",
+		"@9 shop/front 200 1 1 1 0 - 0 3 0\n", "#\n", "#9\n",
+		"#0 200 1 1 0.001 shop/front\n", "#9 200 1 1 1 shop/front\n",
+		"#9 200 1 1 0.1 shop/front\n", "#9 200 1 1 0.0011 shop/front\n",
+		"#9 -1 1 1 0.001 shop/front\n", "#9 200 1 1 9007199254740992.000 shop/front\n"};
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		assert_logged(lines[i], "");
@@ -249,11 +310,14 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(counting),
+		TEST(lines_of_nginx),
+		TEST(two_owners),
 		TEST(each_guard),
 		TEST(what_is_logged),
 		TEST(exemplars),
 		TEST(no_exemplars),
 		TEST(their_number_is_bounded),
+		TEST(many_owners),
 		TEST(lines_that_are_none),
 		TEST(owners_that_are_none),
 		TEST(a_long_owner),
