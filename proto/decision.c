@@ -99,7 +99,19 @@ static bool route(struct making *m)
 	return false;
 }
 
-/* ---- 3 to 7 ---- */
+/* ---- 2 to 7 ---- */
+
+/* Another request may take its place, which has a rule of its own. */
+static bool check_client(struct making *m)
+{
+	if (client_check(m))
+		return true;
+	if (m->error_request == NULL)
+		return false;
+	m->to->rule = NULL;
+	request_take_apart(m->error_request, m->arena, &m->parts);
+	return route(m);
+}
 
 static bool find_policy(struct making *m)
 {
@@ -445,7 +457,7 @@ void decision_make(const struct decision_objects *objects,
 	const struct load_balancer *load_balancer, const struct decision_request *request,
 	struct arena *arena, struct decision *ret_decision)
 {
-	static bool (*const steps[])(struct making *) = {client_check, find_policy, limit_body,
+	static bool (*const steps[])(struct making *) = {check_client, find_policy, limit_body,
 		preflight, answer, redirect_to_https, choose_pool};
 	struct making m = {.objects = objects,
 		.load_balancer = load_balancer,
@@ -459,6 +471,7 @@ void decision_make(const struct decision_objects *objects,
 	}
 	if (route(&m))
 		return;
+	client_tell_handshake(&m);
 	bool is_answered = false;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !is_answered; i++)
 		is_answered = steps[i](&m);

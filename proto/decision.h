@@ -84,6 +84,7 @@ struct decision_objects {
 /* In the order in which they are done. */
 enum decision_step_kind {
 	STEP_ROUTE,
+	STEP_HANDSHAKE,
 	STEP_CLIENT_TLS,
 	STEP_POLICY,
 	STEP_BODY_LIMIT,

@@ -45,8 +45,9 @@ static bool check_source(struct making *m, struct refusal *ret_refusal)
 			   : networks_have(&access->deny, client) ? "is in `deny`"
 								  : "is not in `allow`";
 	*ret_refusal = (struct refusal){
-		making_add_step(m, STEP_SOURCE_ACCESS, "%.*s %s", STR_FMT(client), what), 403, NULL,
-		STR_NONE};
+		.step = making_add_step(m, STEP_SOURCE_ACCESS, "%.*s %s", STR_FMT(client), what),
+		.status = 403,
+	};
 	return fits;
 }
 
@@ -86,8 +87,7 @@ static bool check_password(struct making *m, struct refusal *ret_refusal)
 	*ret_refusal = (struct refusal){
 		.step = making_add_step(m, STEP_BASIC_AUTH, "%.*s %s", STR_FMT(auth->users), what),
 		.status = 401,
-		.header = "WWW-Authenticate",
-		.value = arena_printf(m->arena, "Basic realm=\"%.*s\"", STR_FMT(auth->realm)),
+		.challenge = arena_printf(m->arena, "Basic realm=\"%.*s\"", STR_FMT(auth->realm)),
 	};
 	if (fits)
 		*LIST_PUSH(m->arena, m->to->request_changes, struct decision_change) =
@@ -97,8 +97,10 @@ static bool check_password(struct making *m, struct refusal *ret_refusal)
 
 static bool refuse(struct making *m, const struct refusal *refusal)
 {
-	if (refusal->header != NULL)
-		making_add_header(m, refusal->header, refusal->value);
+	if (refusal->challenge.len != 0)
+		making_add_header(m, "WWW-Authenticate", refusal->challenge);
+	if (refusal->location.p != NULL)
+		making_add_header(m, "Location", refusal->location);
 	return making_end(m, refusal->step, refusal->status);
 }
 

@@ -6,6 +6,7 @@
 
 static const char *const step_words[STEP_KIND_COUNT] = {
 	[STEP_ROUTE] = "route",
+	[STEP_HANDSHAKE] = "handshake",
 	[STEP_CLIENT_TLS] = "client-tls",
 	[STEP_POLICY] = "policy",
 	[STEP_BODY_LIMIT] = "body-limit",
@@ -67,7 +68,7 @@ struct decision_step *making_add_step(
 		step->ingress = m->to->rule->ingress;
 	if (m->policy != NULL && kind != STEP_REDIRECT && kind != STEP_ANSWER &&
 		kind != STEP_ROUTE && kind != STEP_POOL && kind != STEP_CLIENT_TLS &&
-		kind != STEP_ACCESS_LOG) {
+		kind != STEP_HANDSHAKE && kind != STEP_ACCESS_LOG) {
 		step->policy = m->policy->key.id;
 		if (m->policy->ingress.len != 0)
 			step->ingress = m->policy->ingress;

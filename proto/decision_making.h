@@ -10,6 +10,8 @@ struct making {
 	struct request_parts parts;
 	const struct policy *policy; /* NULL: none */
 	bool is_closed;              /* an answer of before the policy counts */
+	const struct decision_request
+		*error_request; /* in place of one without a good certificate; NULL: none */
 	struct decision_reply
 		auth; /* of external authentication; status 0: nobody was asked, or nobody can tell */
 	struct arena *arena;

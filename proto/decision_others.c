@@ -135,13 +135,11 @@ static bool is_refused(struct making *m, const struct decision_question *questio
 	if (status >= 200 && status < 300)
 		return false;
 	ret->status = status == 401 || status == 403 ? status : 500;
+	if (status == 401 && challenge != NULL)
+		ret->challenge = challenge->value;
 	if (status == 401 && auth->sign_in.count != 0) {
 		ret->status = 302;
-		ret->header = "Location";
-		ret->value = pieces_value(&m->parts, PIECES_OF(auth->sign_in));
-	} else if (status == 401 && challenge != NULL) {
-		ret->header = "WWW-Authenticate";
-		ret->value = challenge->value;
+		ret->location = pieces_value(&m->parts, PIECES_OF(auth->sign_in));
 	}
 	return true;
 }

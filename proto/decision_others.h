@@ -8,8 +8,8 @@
 struct refusal {
 	struct decision_step *step;
 	unsigned status;
-	const char *header; /* NULL: none */
-	struct str value;
+	struct str challenge; /* empty: none */
+	struct str location;  /* likewise */
 };
 
 /* Step 12. False: the request does not pass, `ret_refusal` says what its answer is. */

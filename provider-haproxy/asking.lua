@@ -318,11 +318,12 @@ local function refuse(txn, auth, answer)
 		txn:set_var("txn.challenges", encode_text(sluice.challenge_of(txn)))
 		return
 	end
-	if status == 401 and auth.sign_in ~= "" then
-		txn:set_var("txn.l", value_of(txn, auth.sign_in))
-		status = 302
-	elseif status == 401 then
+	if status == 401 then
 		txn:set_var("txn.challenges", answer.challenges)
+		if auth.sign_in ~= "" then
+			txn:set_var("txn.l", value_of(txn, auth.sign_in))
+			status = 302
+		end
 	elseif status ~= 403 then
 		status = 500
 	end

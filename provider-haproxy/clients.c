@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 static const struct str prefix = STR("client:");
+static const char unasked[] = "unasked";
 
 static void add_authority(
 	struct row_draft *draft, const struct name *name, const char *word, struct str pem)
@@ -38,7 +39,8 @@ const char *clients_write(struct str key, const struct client_tls *client, struc
 	add_authority(draft, &name, "ca", client->ca);
 	add_authority(draft, &name, "crl", client->crl);
 	row_draft_add(draft, ROW_RULE, arena_printf(arena, "client:%.*s/", STR_FMT(key)),
-		arena_printf(arena, "%s|%" PRIu64 "|%.*s|%.*s|%s|%s", ways[client->verify],
+		arena_printf(arena, "%s|%" PRIu64 "|%.*s|%.*s|%s|%s",
+			client->unasked ? unasked : ways[client->verify],
 			client->depth != 0 ? (uint64_t)client->depth : 1, STR_FMT(subject),
 			STR_FMT(location), client->passed ? "p" : "",
 			str_is_empty(client->ca) ? "" : name.text));
@@ -52,6 +54,11 @@ struct str clients_key_of(struct str row_key)
 	struct str key = str_skip(row_key, prefix.len);
 	key.len--;
 	return key;
+}
+
+bool clients_are_asked(struct str value)
+{
+	return !str_starts_with(value, str_from(unasked));
 }
 
 struct str clients_authorities_of(struct arena *arena, struct str key, struct str value)

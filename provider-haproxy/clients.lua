@@ -106,14 +106,15 @@ local function refusal(txn, wanted)
 		return wanted.subject ~= "" and 403 or nil
 	elseif not wanted.authorities then
 		return 403
-	elseif normal(txn.f:ssl_fc_sni()) ~= normal(txn:get_var("txn.h")) then
+	elseif wanted.verify ~= "unasked" and normal(txn.f:ssl_fc_sni()) ~= normal(txn:get_var("txn.h")) then
 		return 421
 	end
-	local verdict = verdict_of(txn, wanted)
+	-- What another host has asked for on the same connection says nothing here.
+	local verdict = wanted.verify == "unasked" and {"NONE", "", ""} or verdict_of(txn, wanted)
 	if not verdict then
 		return 503
 	end
-	local is_good = verdict[1] == "SUCCESS" or verdict[1] == "NONE" and wanted.verify == "optional" or wanted.verify == "asked"
+	local is_good = verdict[1] == "SUCCESS" or verdict[1] == "NONE" and wanted.verify == "optional" or wanted.verify == "asked" or wanted.verify == "unasked"
 	if not is_good then
 		return wanted.location ~= "" and 302 or 400
 	elseif wanted.subject ~= "" and not sluice.is_found(verdict[2], wanted.subject) then

@@ -63,7 +63,7 @@ static void ask_clients(struct renderer *renderer)
 {
 	struct row *row = rows_first(renderer->common.rows, ROW_RULE);
 	for (; row != NULL; row = rows_next(row)) {
-		if (clients_key_of(row_key(row)).p != NULL)
+		if (clients_key_of(row_key(row)).p != NULL && clients_are_asked(row_wanted(row)))
 			certs_ask(&renderer->certs, clients_key_of(row_key(row)), true);
 	}
 }

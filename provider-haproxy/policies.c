@@ -460,7 +460,7 @@ static const char *write_client(
 {
 	const struct policies_needs *needs = ctx;
 	const char *problem = clients_write(key, client, draft);
-	if (problem == NULL && needs != NULL && needs->certs != NULL)
+	if (problem == NULL && needs != NULL && needs->certs != NULL && !client->unasked)
 		certs_ask(needs->certs, key, true);
 	return problem;
 }

@@ -338,7 +338,8 @@ static bool pump_rows(struct engine *engine, enum row_table table, enum which wh
 		if (disk_put_row(engine->disk, row) != 0)
 			return false;
 		/* Nobody wants certificates for it any more. */
-		if (is_leaving && clients_key_of(row_key(row)).p != NULL)
+		if (clients_key_of(row_key(row)).p != NULL &&
+			(is_leaving || !clients_are_asked(row_wanted(row))))
 			certs_ask(&engine->certs, clients_key_of(row_key(row)), false);
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));

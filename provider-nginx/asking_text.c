@@ -125,7 +125,10 @@ void asking_text_client(struct tree_text *tree, const struct client_tls *client)
 	add_text(tree, "subject", client->subject);
 	add_pieces(
 		tree, "error_location", client->error_location.items, client->error_location.count);
+	add_text(tree, "error_path", client->error_path);
 	if (client->passed)
 		tree_add_flag(tree, "passed");
+	if (client->unasked)
+		tree_add_flag(tree, "unasked");
 	tree_close(tree);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/rule_text.h"
 
+#include "common/cipher_names.h"
 #include "provider-nginx/asking_text.h"
 #include "provider-nginx/backend_text.h"
 #include "provider-nginx/network_text.h"
@@ -264,7 +265,20 @@ static const char *write_client(
 	return tree.is_full ? "the authorities of its clients' certificates are too long" : NULL;
 }
 
-const struct route_writer rule_text_writer = {NULL, write_route, write_policy, write_client};
+/* A sign for the order and the ciphers, which handshakes.lua reads; without any the provider's own ones count. */
+static void write_handshake(
+	struct str key, const struct host_handshake *handshake, struct row_draft *draft)
+{
+	const struct cipher_names names = {handshake->ciphers.items, handshake->ciphers.count};
+	struct str ciphers = cipher_names_join(&names, draft->arena);
+	bool is_of_client = handshake->order == CIPHER_ORDER_CLIENT ||
+			    (handshake->order == CIPHER_ORDER_OWN && names.count == 0);
+	row_draft_add(draft, ROW_WHOLE, arena_printf(draft->arena, "handshake:%.*s", STR_FMT(key)),
+		arena_printf(draft->arena, "%c%.*s", is_of_client ? 'c' : 's', STR_FMT(ciphers)));
+}
+
+const struct route_writer rule_text_writer = {
+	NULL, write_route, write_policy, write_client, write_handshake};
 
 /* ---- users ---- */
 

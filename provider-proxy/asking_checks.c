@@ -119,6 +119,7 @@ const char *client_tls_problem(const struct client_tls *client)
 	if (client->subject.len > CHECK_REGEX_LEN_MAX)
 		return "the subject of its clients' certificates cannot be compared";
 	if (client->depth > DEPTH_MAX ||
+		(client->error_path.len != 0 && !check_path(client->error_path)) ||
 		!check_pieces(client->error_location.items, client->error_location.count))
 		return "what it wants of its clients' certificates cannot be used";
 	return NULL;

@@ -29,7 +29,8 @@ struct capabilities *nginx_capabilities(void)
 		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
 		STR("hash-balance"), STR("access-log"), STR("forwarded-headers"),
 		STR("proxy-protocol"), STR("request-id"), STR("backend-tls-terms"),
-		STR("backend-tls-depth"), STR("backend-http")};
+		STR("backend-tls-depth"), STR("backend-http"), STR("host-handshake"),
+		STR("client-tls-page")};
 	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
 }
 

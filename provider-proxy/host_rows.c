@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/host_rows.h"
 
+#include "common/cipher_names.h"
 #include "common/must.h"
 #include "proto/message.h"
 #include "provider-common/plain_rule.h"
@@ -272,17 +273,40 @@ static struct name name_in_keys(const struct host_job *job, struct name name)
 	return name;
 }
 
+/* The name of the load balancer, a colon and the host. */
+static struct str host_key(const struct host_job *job)
+{
+	struct name balancer = name_of(NAME_LOAD_BALANCER, job->value->load_balancer);
+	return arena_printf(job->arena, "%s:%.*s", balancer.text,
+		STR_FMT(str_is_empty(job->value->host) ? STR("*") : job->value->host));
+}
+
+static void add_handshake(struct host_job *job)
+{
+	const struct host_handshake *handshake = job->value->handshake;
+	const struct route_writer *writer = job->writer;
+	if (handshake == NULL)
+		return;
+	const struct cipher_names names = {handshake->ciphers.items, handshake->ciphers.count};
+	if (writer != NULL && writer->write_handshake != NULL && cipher_names_are_good(&names))
+		writer->write_handshake(host_key(job), handshake, &job->draft);
+	else if (job->value->rules.count != 0)
+		host_rows_refuse(job, 0, "TrafficPolicyRefused",
+			arena_printf(job->arena,
+				"ciphers of its own for host \"%.*s\" are left out: this proxy "
+				"does not know them",
+				STR_FMT(job->value->host)));
+}
+
 /* Whoever looks up a path then finds a route, which says that certificates are wanted. */
 static void add_client(struct making *making)
 {
 	struct host_job *job = making->job;
 	const struct client_tls *client = job->value->client_tls;
 	const struct route_writer *writer = job->writer;
-	struct name balancer = name_of(NAME_LOAD_BALANCER, job->value->load_balancer);
 	if (client == NULL)
 		return;
-	making->client = arena_printf(job->arena, "%s:%.*s", balancer.text,
-		STR_FMT(str_is_empty(job->value->host) ? STR("*") : job->value->host));
+	making->client = host_key(job);
 	making->client_problem = client_tls_problem(client);
 	if (making->client_problem == NULL)
 		making->client_problem =
@@ -304,6 +328,7 @@ void host_rows_collect(struct host_job *job)
 		.has_regex = any_regex(job->value),
 		.is_direct = is_direct};
 	job->target = name_str(&job->name);
+	add_handshake(job);
 	add_client(&making);
 	add_rules(&making, entries, count, false);
 	if (!has_plain)

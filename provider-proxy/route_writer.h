@@ -52,4 +52,7 @@ struct route_writer {
 	 * why it cannot be: then the rules of the host are closed. May be NULL itself: it never can. */
 	const char *(*write_client)(void *ctx, struct str key, const struct client_tls *client,
 		struct row_draft *draft);
+	/* Adds the row of how connections for a host are secured, of which all ciphers are known; `key` as above. May be NULL: it never can be said. */
+	void (*write_handshake)(
+		struct str key, const struct host_handshake *handshake, struct row_draft *draft);
 };

@@ -49,12 +49,26 @@ static const struct client_wish *copy_client(const struct client_wish *client, s
 	*copy = *client;
 	copy->secret = arena_str(arena, client->secret);
 	copy->subject = arena_str(arena, client->subject);
+	copy->error_path = arena_str(arena, client->error_path);
 	copy->error_location.items = arena_calloc(arena, count, sizeof(struct piece));
 	for (size_t i = 0; i < count; i++) {
 		copy->error_location.items[i] = client->error_location.items[i];
 		copy->error_location.items[i].text =
 			arena_str(arena, client->error_location.items[i].text);
 	}
+	return copy;
+}
+
+static const struct host_handshake *copy_handshake(
+	const struct host_handshake *handshake, struct arena *arena)
+{
+	if (handshake == NULL)
+		return NULL;
+	struct host_handshake *copy = arena_alloc(arena, sizeof(*copy));
+	*copy = *handshake;
+	copy->ciphers.items = arena_calloc(arena, handshake->ciphers.count + 1, sizeof(struct str));
+	for (size_t i = 0; i < handshake->ciphers.count; i++)
+		copy->ciphers.items[i] = arena_str(arena, handshake->ciphers.items[i]);
 	return copy;
 }
 
@@ -70,6 +84,7 @@ const struct claim_route *route_copy(const struct claim_route *route, struct are
 	copy->answer = copy_answer(route->answer, arena);
 	copy->canary = copy_canary(route->canary, arena);
 	copy->client = copy_client(route->client, arena);
+	copy->handshake = copy_handshake(route->handshake, arena);
 	return copy;
 }
 

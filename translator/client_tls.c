@@ -5,7 +5,7 @@
 
 /* ---- whose wish counts ---- */
 
-static bool is_older(const struct path_claim *a, const struct path_claim *b)
+bool client_tls_is_older(const struct path_claim *a, const struct path_claim *b)
 {
 	if (a->created != b->created)
 		return a->created < b->created;
@@ -16,7 +16,8 @@ static bool is_older(const struct path_claim *a, const struct path_claim *b)
 
 static bool same_pieces(const struct client_wish *a, const struct client_wish *b)
 {
-	if (a->error_location.count != b->error_location.count)
+	if (a->error_location.count != b->error_location.count ||
+		!str_eq(a->error_path, b->error_path))
 		return false;
 	for (size_t i = 0; i < a->error_location.count; i++) {
 		const struct piece *x = &a->error_location.items[i];
@@ -33,7 +34,8 @@ static bool same_wish(const struct path_claim *a, const struct path_claim *b)
 	const struct client_wish *y = b->route->client;
 	return str_eq(a->ingress->namespace, b->ingress->namespace) &&
 	       str_eq(x->secret, y->secret) && x->verify == y->verify && x->depth == y->depth &&
-	       str_eq(x->subject, y->subject) && x->is_passed == y->is_passed && same_pieces(x, y);
+	       str_eq(x->subject, y->subject) && x->is_passed == y->is_passed &&
+	       x->is_unasked == y->is_unasked && same_pieces(x, y);
 }
 
 static bool has_wish(const struct path_claim *claim)
@@ -53,7 +55,8 @@ const struct path_claim *client_tls_choose(
 	const struct path_claim *first = NULL;
 	const struct path_claim *told = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (has_wish(&claims[i]) && (first == NULL || is_older(&claims[i], first)))
+		if (has_wish(&claims[i]) &&
+			(first == NULL || client_tls_is_older(&claims[i], first)))
 			first = &claims[i];
 	}
 	for (size_t i = 0; first != NULL && i < count; i++) {
@@ -102,7 +105,9 @@ const char *client_tls_settle(const struct client_wish *wish, const struct secre
 		.verify = wish->verify,
 		.depth = wish->depth,
 		.subject = wish->subject,
+		.error_path = wish->error_path,
 		.passed = wish->is_passed,
+		.unasked = wish->is_unasked,
 	};
 	ret_client->error_location.items = wish->error_location.items;
 	ret_client->error_location.count = wish->error_location.count;

@@ -7,6 +7,8 @@
 
 #include "translator/rules.h"
 
+/* Whether the Ingress of `a` is older, or counts as such. */
+bool client_tls_is_older(const struct path_claim *a, const struct path_claim *b);
 /* The claim of the oldest Ingress that wants certificates; NULL: none does. Others that want something else are told. `host` is for messages. */
 const struct path_claim *client_tls_choose(
 	const struct path_claim *claims, size_t count, struct str host, struct diag_list *diags);

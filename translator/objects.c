@@ -11,6 +11,7 @@
 #include "translator/balancer.h"
 #include "translator/certificates.h"
 #include "translator/client_tls.h"
+#include "translator/host_handshake.h"
 #include "translator/keys.h"
 #include "translator/policies.h"
 #include "translator/shared.h"
@@ -69,6 +70,7 @@ static const void *build_host(
 	about.has_tls = about.has_tls || owners_have_tls_above(objects->host_paths->owners, node);
 	rules_merge(claims, count, &about, objects->scratch, host, diags);
 	settle_clients(objects, claims, count, host, diags);
+	host->handshake = host_handshake_choose(claims, count, name, objects->scratch, diags);
 	return host;
 }
 

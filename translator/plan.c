@@ -277,7 +277,7 @@ static void read_annotations(struct plan_maker *m)
 	m->nginx->maps = m->context->nginx_maps;
 	m->nginx->backend_namespace = m->context->backend_namespace;
 	m->nginx->backend_name = m->context->backend_name;
-	ingress_nginx_read_values(m->nginx, &teller, &plan->values);
+	ingress_nginx_read_values(m->ingress, m->nginx, &teller, &plan->values);
 }
 
 /* A change of one of them changes the plan. */

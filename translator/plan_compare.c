@@ -77,7 +77,7 @@ bool plan_same_claims(const struct plan *a, const struct plan *b)
 static bool is_simple(const struct claim_route *route)
 {
 	return route->redirect == NULL && route->app_root == NULL && route->answer == NULL &&
-	       route->canary == NULL && route->client == NULL;
+	       route->canary == NULL && route->client == NULL && route->handshake == NULL;
 }
 
 static bool same_route(const struct claim_route *a, const struct claim_route *b)

@@ -88,6 +88,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 		route->hash = NULL;
 	if (asked->word == POLICY_CLIENT_TLS)
 		route->client = NULL;
+	if (asked->word == POLICY_HOST_HANDSHAKE)
+		route->handshake = NULL;
 	/* Nobody asked for what a dialect does by itself. */
 	if (asked->field != NULL)
 		diag_add(m->diags, &m->plan->self, "NotSupported", asked->field, "%s: %s", effect,
@@ -104,8 +106,9 @@ static void refuse_all(const struct plan_maker *m)
 		else if ((m->context->cannot.policies & route->asked.items[i].word) != 0)
 			refuse(m, &route->asked.items[i],
 				"this kind of load balancer cannot do it");
-		/* A Secret that it names would be taken for one whose certificate is shown, and its key sent. */
-		else if (route->asked.items[i].word == POLICY_CLIENT_TLS &&
+		/* A Secret that client-tls names would be taken for one whose certificate is shown, and its key sent. */
+		else if ((route->asked.items[i].word &
+				 (POLICY_CLIENT_TLS | POLICY_HOST_HANDSHAKE)) != 0 &&
 			 m->context->grouping != GROUPING_MERGED)
 			refuse(m, &route->asked.items[i],
 				"only load balancers that a class shares can do it");
@@ -182,6 +185,7 @@ static void make_claim_route(const struct plan_maker *m)
 		.answer = route->answer,
 		.canary = route->canary,
 		.client = route->client,
+		.handshake = route->handshake,
 		.is_regex = route->has_regex && !route->is_closed && route->canary == NULL,
 		.is_decoded = route->is_decoded,
 		.is_closed = route->is_closed,
@@ -189,8 +193,9 @@ static void make_claim_route(const struct plan_maker *m)
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
 			 made.answer != NULL || made.canary != NULL || made.client != NULL ||
-			 made.is_regex || made.is_decoded || made.is_closed || made.is_unlogged ||
-			 made.app_root != NULL || made.tls_redirect.status != 0 || made.has_tls;
+			 made.handshake != NULL || made.is_regex || made.is_decoded ||
+			 made.is_closed || made.is_unlogged || made.app_root != NULL ||
+			 made.tls_redirect.status != 0 || made.has_tls;
 	if (!is_needed)
 		return;
 	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));

@@ -26,7 +26,9 @@ struct client_wish {
 	uint64_t depth;     /* as in struct client_tls */
 	struct str subject; /* regular expression; empty: any */
 	LIST_OF(struct piece) error_location;
+	struct str error_path; /* in its place: of the host; empty: none */
 	bool is_passed;
+	bool is_unasked; /* none, but their backends hear so */
 };
 
 /* Where requests over plain HTTP go if another Ingress has a certificate for the host. */
@@ -41,12 +43,13 @@ struct claim_route {
 	struct str policy;               /* id; empty: none */
 	const struct redirect *app_root; /* of the host, see route_settings */
 	struct tls_redirect tls_redirect;
-	bool has_tls;                         /* its Ingress has certificates for its hosts */
-	const struct redirect *redirect;      /* NULL: none */
-	const struct fixed_answer *answer;    /* likewise */
-	const struct canary_settings *canary; /* NULL: the claims are its own */
-	const struct client_wish *client;     /* of their hosts; NULL: none */
-	bool is_regex;                        /* paths are regular expressions */
+	bool has_tls;                           /* its Ingress has certificates for its hosts */
+	const struct redirect *redirect;        /* NULL: none */
+	const struct fixed_answer *answer;      /* likewise */
+	const struct canary_settings *canary;   /* NULL: the claims are its own */
+	const struct client_wish *client;       /* of their hosts; NULL: none */
+	const struct host_handshake *handshake; /* likewise */
+	bool is_regex;                          /* paths are regular expressions */
 	bool is_decoded;
 	bool is_closed;
 	bool is_unlogged;
@@ -93,10 +96,11 @@ struct route_settings {
 	struct str
 		users_secret; /* name of the Secret that basic_auth->users is made of; empty: none */
 	bool users_are_keys; /* each key of it is a user, its value the hash; otherwise its key `auth` has lines NAME:HASH */
-	const struct redirect *redirect;      /* takes the place of the pools; NULL: none */
-	const struct fixed_answer *answer;    /* likewise */
-	const struct canary_settings *canary; /* NULL: its rules are its own */
-	const struct client_wish *client;     /* of its hosts; NULL: none */
+	const struct redirect *redirect;        /* takes the place of the pools; NULL: none */
+	const struct fixed_answer *answer;      /* likewise */
+	const struct canary_settings *canary;   /* NULL: its rules are its own */
+	const struct client_wish *client;       /* of its hosts; NULL: none */
+	const struct host_handshake *handshake; /* likewise */
 	bool has_regex; /* its paths are regular expressions; makes those of all Ingresses on the host such */
 	struct str
 		kept_path; /* of a rewrite, which is not done for it; empty: it is done for all */

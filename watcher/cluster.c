@@ -54,8 +54,6 @@ struct cluster {
 /* Whether it is to be watched, if the server has it. */
 static bool is_wanted(const struct cluster *c, enum record_kind kind)
 {
-	if (kind == RECORD_CONFIG_MAP)
-		return c->config.named.options_name.len != 0 || c->config.named.tcp_name.len != 0;
 	if (kind == RECORD_POD)
 		return c->config.replicas.namespace.len != 0;
 	if (kind == RECORD_NODE)
@@ -66,6 +64,8 @@ static bool is_wanted(const struct cluster *c, enum record_kind kind)
 /* Whether nothing is complete without it. */
 static bool is_required(const struct cluster *c, enum record_kind kind)
 {
+	if (kind == RECORD_CONFIG_MAP)
+		return c->config.named.options_name.len != 0 || c->config.named.tcp_name.len != 0;
 	return kind != RECORD_INGRESS_CLASS && is_wanted(c, kind);
 }
 

@@ -65,11 +65,6 @@ static bool is_watched_namespace(const struct config *config, struct str namespa
 	return config->namespaces.count == 0 || namespace.len == 0;
 }
 
-static bool wants_maps(const struct config *config)
-{
-	return config->ingress_nginx_configmap != NULL || config->tcp_services_configmap != NULL;
-}
-
 /* Whether cluster.c would watch the object. */
 static bool is_watched(
 	const struct config *config, const struct json *object, const struct kind_version *version)
@@ -77,8 +72,6 @@ static bool is_watched(
 	struct str namespace = STR_NONE;
 	if (version->kind == RECORD_INGRESS_CLASS && !config->ingress_classes)
 		return false;
-	if (version->kind == RECORD_CONFIG_MAP)
-		return wants_maps(config);
 	if (version->kind == RECORD_POD || version->kind == RECORD_NODE)
 		return false; /* manifests have no statuses */
 	return !version->namespaced ||
@@ -287,7 +280,6 @@ static void send_all(struct filter *filter)
 	size_t count = 0;
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
 		bool is_there = k == RECORD_INGRESS_CLASS             ? has_classes
-				: k == RECORD_CONFIG_MAP              ? wants_maps(config)
 				: k == RECORD_POD || k == RECORD_NODE ? filter->store.counts[k] != 0
 								      : true;
 		if (is_there)

@@ -141,8 +141,7 @@ static void collect_of_ingress(const struct store_object *ingress,
 		if (is_one_of(a->key, own_keys, COUNT_OF(own_keys)) ||
 			is_one_of(name, nginx_keys, COUNT_OF(nginx_keys)))
 			add_secret(collection, a->value, namespace);
-		else if (config->options_name.len != 0 &&
-			 is_one_of(name, nginx_map_keys, COUNT_OF(nginx_map_keys)))
+		else if (is_one_of(name, nginx_map_keys, COUNT_OF(nginx_map_keys)))
 			add_map(collection, str_trim(a->value), &namespace);
 	}
 }

@@ -13,7 +13,7 @@ enum { NAMED_REFS_MAX = 6 };
 
 struct named_refs_config {
 	const char *nginx_prefix; /* of annotations of ingress-nginx; NULL: the usual one */
-	/* The ConfigMap with the global options; no name: no ConfigMap is asked for. */
+	/* The ConfigMap with the global options; no name: there is none. */
 	struct str options_namespace;
 	struct str options_name;
 	/* That with ports for TCP, likewise. */

@@ -51,7 +51,7 @@ def test_manifests_become_records(tmp_path):
     told = frames(done.stdout)
     assert [kind for kind, _ in told[:2]] == ["hello", "settings"] and told[0][1]["role"] == "watcher"
     marks = [body["kind"] for kind, body in told if kind == "sync-end"]
-    assert marks == told[1][1]["kinds"] == ["ingress", "service", "endpoints", "secret"]
+    assert marks == told[1][1]["kinds"] == ["ingress", "service", "endpoints", "secret", "config-map"]
     upserts = {(body["kind"], body["namespace"], body["name"]) for kind, body in told if kind == "upsert"}
     assert upserts == {("ingress", "default", "web"), ("service", "default", "one")}
     [kept] = [body for kind, body in told if kind == "keep"]

@@ -94,6 +94,8 @@ def stanzas(text: str, number: int) -> list[dict]:
         {"kind": "policy", "id": f"guarded {text}"[:1000], "ingress": f"default/{number}", "basic_auth": {"realm": text[:256], "users": f"users {text}"[:1000]}},
         {"kind": "policy", "id": f"listed {text}"[:1000], "ingress": f"default/{number}", "basic_auth": {"realm": "r", "users": f"users {text}"[:1000]}},
         host(f"c{number}.test", rule_of("/", "web"), client_tls={"ca": AUTHORITY.pem, "subject": text, "error_location": [{"text": text}]}),
+        host(f"e{number}.test", rule_of("/", "web"), client_tls={"ca": AUTHORITY.pem, "verify": "asked", "unasked": True, "error_path": "/" + path},
+             handshake={"ciphers": [text[:253]], "order": "client"}),
         host(f"d{number}.test", rule_of("/", "web"), client_tls={"ca": text.encode("utf-8", "replace"), "crl": text.encode("utf-8", "replace")}),
         host(f"g{number}.test", rule_of("/listed", "web", policy=f"listed {text}"[:1000]), rule_of("/", "web", policy=f"guarded {text}"[:1000])),
         {**certificate("x", self_signed(f"h{number}.test"), text[:255], f"h{number}.test"), "id": f"cert {text}"[:1000], "name": text[:253],

@@ -89,18 +89,38 @@ def test_who_is_let_in(proxy: LocalProxy) -> None:
     assert ask(proxy, CLIENT).status == 403
 
 
+def is_asked(proxy: LocalProxy, sni: str | None) -> bool:
+    """Whether a client is asked for a certificate."""
+    context = context_of(None, ssl.TLSVersion.TLSv1_2)
+    seen: list[int] = []
+    context._msg_callback = lambda _link, way, _version, _content, kind, _data: seen.append(kind) if way == "read" else None  # type: ignore[attr-defined]
+    with connection(proxy, context, sni):
+        return any(int(kind) == 13 for kind in seen)  # CertificateRequest
+
+
+def test_nobody_is_asked_and_backends_hear_so(proxy: LocalProxy) -> None:
+    nothing = {"ssl-client-verify": "NONE"}
+    want(proxy)
+    assert is_asked(proxy, "a.test")
+    with connection(proxy, context_of(CLIENT), "a.test") as link:
+        assert ask_on(link).status == 200
+        want(proxy, verify="asked", unasked=True)
+        assert said(ask_on(link)) == nothing  # the connection has shown a good one
+    wait_for(lambda: not is_asked(proxy, "a.test"), "nobody to be asked any more")
+    assert said(ask(proxy, CLIENT)) == said(ask(proxy, None)) == said(ask(proxy, CLIENT, sni="free.test")) == nothing
+    assert said(proxy.request("a.test", headers={"ssl-client-verify": "SUCCESS"})) == {}
+    want(proxy, verify="asked", unasked=True, subject="CN=client")
+    assert ask(proxy, CLIENT).status == 403
+    proxy.apply(host("a.test", ("/", "web"), client_tls={"verify": "asked", "unasked": True}))
+    assert ask(proxy, CLIENT).status == 403  # what authorities there would be nobody knows
+    want(proxy)
+    assert ask(proxy, None).status == 400 and said(ask(proxy, CLIENT))["ssl-client-verify"] == "SUCCESS"
+
+
 def test_only_hosts_that_want_one_ask(proxy: LocalProxy) -> None:
     proxy.apply(host("*.w.test", ("/", "web"), client_tls={"ca": GOOD.pem}), host("plain.w.test", ("/", "web")))
     want(proxy)
-
-    def is_asked(sni: str | None) -> bool:
-        context = context_of(None, ssl.TLSVersion.TLSv1_2)
-        seen: list[int] = []
-        context._msg_callback = lambda _link, way, _version, _content, kind, _data: seen.append(kind) if way == "read" else None  # type: ignore[attr-defined]
-        with connection(proxy, context, sni):
-            return any(int(kind) == 13 for kind in seen)  # CertificateRequest
-
-    assert [is_asked(name) for name in ("a.test", "x.w.test", "free.test", "plain.w.test", "nobody.test", None)] == [
+    assert [is_asked(proxy, name) for name in ("a.test", "x.w.test", "free.test", "plain.w.test", "nobody.test", None)] == [
         True, True, False, proxy.name == "haproxy", False, False]  # HAProxy asks below a wildcard that asks, and wants nothing there
     assert ask(proxy, CLIENT, "x.w.test", "x.w.test").status == 200
     assert ask(proxy, None, "plain.w.test", "plain.w.test").status == 200

@@ -2,11 +2,13 @@
 """`sluicectl request`: what it says is done with a request is what is done, of manifests and at a running line."""
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 
 import pytest
 
+from lib.certs import Authority, self_signed
 from lib.ctl import Ctl
 from lib.line import build_folder
 from lib.proxy_line import ProxyLine
@@ -127,6 +129,37 @@ def test_who_else_is_asked_is_a_step_of_its_own():
     assert {question["role"]: question["target"] for question in got["questions"]} == {"external-auth": "/check", "mirror": "/copy"}
     assert got["asks_others"] and "2xx lets it pass, 401 is answered with a 302" in shown.stdout
     assert {"action": "remove", "name": "X-User"} in got["request_headers"]
+
+
+CLIENTS = """
+  annotations:
+    nginx.ingress.kubernetes.io/auth-tls-secret: default/clients
+    nginx.ingress.kubernetes.io/auth-tls-error-page: /cart/why
+    nginx.ingress.kubernetes.io/ssl-ciphers: ECDHE-ECDSA-AES256-GCM-SHA384
+    kubernetes.io/ingress.class: nginx
+"""
+
+
+def test_what_is_done_without_a_certificate_is_a_step_of_its_own():
+    pair = self_signed("shop.example")
+    secrets = [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": kind, "data": {key: base64.b64encode(value).decode() for key, value in data.items()}}
+               for name, kind, data in (("clients", "Opaque", {"ca.crt": Authority("clients").pem}), ("tls", "kubernetes.io/tls", {"tls.crt": pair.pem, "tls.key": pair.key}))]
+    text = MANIFESTS.replace("\n  annotations: {sluice.io/deny-sources: 203.0.113.0/24}\n", CLIENTS).replace("spec:\n  rules:", "spec:\n  tls: [{secretName: tls}]\n  rules:")
+    text += "".join(f"---\n{json.dumps(secret)}\n" for secret in secrets)
+
+    def said(*words: str, of: str = text) -> dict:
+        words = ("https://shop.example/cart?a=b", "--provider", "nginx", "--with", "ingress-nginx=true", "--with", "ingress-class=nginx", *words, "--output", "json")
+        done = request(*words, text=of)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    got = said()
+    steps = [(step["step"], step["what"]) for step in got["steps"]]
+    assert got["target"] == "/cart/why" and [step for step, _ in steps][:4] == ["route", "handshake", "client-tls", "route"]
+    assert "as if it had asked for /cart/why" in steps[2][1] and "1 (0: the provider's); the server's order" in steps[1][1]
+    assert said("--client-certificate")["target"] == "/cart?a=b"
+    off = said("--client-certificate", of=text.replace("auth-tls-error-page: /cart/why", 'auth-tls-verify-client: "off"'))
+    assert off["target"] == "/cart?a=b" and {"action": "set", "name": "ssl-client-verify", "value": "NONE"} in off["request_headers"]
 
 
 def test_the_running_line_does_what_it_says(backends):

@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	nginx_values_read(&ingress, STR_NONE, &teller, &nginx);
 	nginx_options_apply(&options, &teller, &nginx);
 	nginx.maps = (struct nginx_maps){.find = find_map, .ctx = &map};
-	ingress_nginx_read_values(&nginx, &teller, &values);
+	ingress_nginx_read_values(&ingress, &nginx, &teller, &values);
 	ingress_nginx_read_route(&dialect, &nginx, 443);
 	nginx_values_tell_verdicts(&ingress, STR_NONE, &teller);
 	diag_list_finish(&diags);

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import json
 import re
+import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Iterable
@@ -18,7 +19,7 @@ from .raw_http import client_context, dial, read_answer
 from .wait import wait_for
 
 Wish = dict[str, Any]
-State = dict[str, Any]  # of a row: the cookies that have been set, and the backend that has answered last
+State = dict[str, Any]  # of a row: the cookies that have been set, the backend that has answered last, and the cipher of its connection
 PATIENCE = 5.0
 
 
@@ -31,7 +32,7 @@ class Asker:
 
     def problems(self, row: Row) -> dict[str, list[str]]:
         """By request: what of the row is not so."""
-        state: State = {"cookies": {}, "backend": None}
+        state: State = {"cookies": {}, "backend": None, "cipher": None}
         found = {}
         for index, wish in enumerate(self._expanded(row, row["asks"])):
             try:
@@ -57,6 +58,8 @@ class Asker:
         name, is_cookie, value = got.headers.get("set-cookie", "").partition(";")[0].partition("=")
         if is_cookie:
             state["cookies"][name] = value
+        if wish.get("cipher", state["cipher"]) != state["cipher"]:
+            found.append(f"the cipher is {state['cipher']}")
         if "lasts" in wish and not wish["lasts"][0] <= lasted <= wish["lasts"][1]:
             found.append(f"it took {lasted:.2f} s")
         for name, wanted in wish.get("asked", {}).items():
@@ -99,6 +102,7 @@ class Asker:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in state["cookies"].items())
         text = f"{method} {wish.get('target', '/')} HTTP/1.1\r\n" + "".join(f"{key}: {value}\r\n" for key, value in headers.items()) + "\r\n"
         with contextlib.closing(self._connect(wish, host)) as link:
+            state["cipher"] = link.cipher()[0] if wish.get("tls") else None
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer may be there before all was read
                 link.sendall(text.encode("latin-1") + body)
             return read_answer(link, method)
@@ -109,6 +113,9 @@ class Asker:
         context = client_context()
         if "client" in wish:
             CLIENTS[wish["client"]].load_into(context)
+        if "ciphers" in wish:
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            context.set_ciphers(wish["ciphers"])
         link = dial(self.address, self.https)
         try:
             return context.wrap_socket(link, server_hostname=wish.get("sni", host).split(":")[0])

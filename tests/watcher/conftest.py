@@ -71,8 +71,8 @@ class Rig:
         return self.watcher
 
     def settle(self, connections: int = 1) -> None:
-        """Waits for a whole snapshot, and for one running watch of each kind."""
-        kinds = self.link.wait_whole(connections).settings["kinds"]
+        """Waits for a whole snapshot, and for one running watch of each kind; ConfigMaps are watched by name alone."""
+        kinds = set(self.link.wait_whole(connections).settings["kinds"]) - {"config-map"}
         self.kube.wait_streams(len(kinds), identity="controller")
 
     def lists(self, since: int) -> list[dict[str, Any]]:

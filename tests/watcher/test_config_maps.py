@@ -42,11 +42,26 @@ def by_name(*names: str) -> set[str]:
     return {f"fieldSelector=metadata.name%3D{name}" for name in names}
 
 
-def test_nothing_is_asked_without_the_option(rig):
+def test_without_the_option_only_what_ingresses_name_is_asked_for(rig):
     create(rig, {"proxy-body-size": "8m"})
-    rig.ingress(annotations=HEADERS)
+    create(rig, {"X-A": "1"}, "headers", "default")
     rig.start()
-    assert "config-map" not in rig.link.connection.settings["kinds"] and asked(rig) == set()
+    rig.link.wait_whole()
+    assert asked(rig) == set()
+    rig.ingress(annotations=HEADERS)
+    wait_for(lambda: rig.link.names("config-map") == {"default/headers"}, "the ConfigMap")
+    assert entries(rig, "headers", "default") == {"X-A": "1"} and asked(rig) == by_name("headers")
+
+
+def test_one_that_an_ingress_names_and_that_may_not_be_read_is_missing(rig):
+    create(rig, {"X-A": "1"}, "headers", "default")
+    rig.ingress(annotations=HEADERS)
+    rig.kube.rules(READ)
+    rig.start()
+    rig.link.wait_whole()
+    assert rig.link.names("config-map") == set()
+    rig.kube.rules([*READ, {"verbs": ["list", "watch"], "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["headers"], "namespaces": ["default"]}])
+    wait_for(lambda: rig.link.names("config-map") == {"default/headers"}, "the ConfigMap")
 
 
 def test_the_options_are_in_the_first_snapshot_and_nothing_else_is_asked_for(rig):

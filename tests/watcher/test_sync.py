@@ -17,7 +17,7 @@ def test_every_release_gives_the_same_records(make_rig, profile):
     rig.kube.bulk(count=30, namespaces=3, secrets=True)
     rig.start()
     kinds = set(rig.link.connection.settings["kinds"])
-    assert kinds == {"ingress", "service", "endpoints", "secret"} | ({"ingress-class"} if int(profile[2:]) >= 18 else set())
+    assert kinds == {"ingress", "service", "endpoints", "secret", "config-map"} | ({"ingress-class"} if int(profile[2:]) >= 18 else set())
     for kind in ("ingress", "service", "endpoints", "secret"):
         assert len(rig.link.names(kind)) == 30
     record = rig.link.record("ingress", "app-00001", "bench-1")

@@ -17,8 +17,8 @@
 #include "translator/dialects/ingress_nginx_values.h"
 
 /* Sets those values that are not set yet. */
-void ingress_nginx_read_values(struct nginx_values *nginx, const struct nginx_teller *teller,
-	struct annotation_values *values);
+void ingress_nginx_read_values(const struct ingress_record *ingress, struct nginx_values *nginx,
+	const struct nginx_teller *teller, struct annotation_values *values);
 /* Adds to the route of `d`, which has what sluice.io/ annotations say. `https_port`: of the load balancer's listener. */
 void ingress_nginx_read_route(
 	const struct dialect *d, struct nginx_values *nginx, uint64_t https_port);

@@ -6,6 +6,7 @@
 #include "translator/hosts.h"
 
 struct backend_reader {
+	const struct ingress_record *ingress;
 	struct nginx_values *v;
 	const struct nginx_teller *teller;
 	struct annotation_values *values;
@@ -95,15 +96,61 @@ static void read_verify(const struct backend_reader *r)
 		wish->verify = is_on ? SWITCH_ON : SWITCH_OFF;
 }
 
+/* What $host is in every request; empty: that depends on the request. */
+static struct str only_host(const struct backend_reader *r)
+{
+	const struct ingress_record *ingress = r->ingress;
+	struct str host = STR("");
+	if (has(r, NGINX_ROW_server_alias))
+		return host;
+	for (size_t i = 0; i < ingress->rules.count; i++) {
+		struct str other = host_lower(r->teller->arena, ingress->rules.items[i].host);
+		if (other.len == 0 || (i != 0 && !str_eq(host, other)))
+			return STR("");
+		host = other;
+	}
+	return host;
+}
+
+/* NULL and the name, or what is wrong. */
+static const char *fill_in(const struct backend_reader *r, struct str text, struct str *ret_name)
+{
+	static const char *const variables[] = {
+		"$host", "${host}", "$server_name", "${server_name}"};
+	const char *dollar = str_find(text, '$');
+	*ret_name = text;
+	if (dollar == NULL)
+		return NULL;
+	size_t before = (size_t)(dollar - text.p);
+	struct str rest = str_skip(text, before);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		struct str behind = str_skip(rest, strlen(variables[i]));
+		bool ends = behind.len == 0 || behind.p[0] == '.' || behind.p[0] == '-';
+		if (!str_starts_with(rest, str_from(variables[i])) || !ends)
+			continue;
+		struct str host = only_host(r);
+		if (host.len == 0)
+			return "with a variable all rules have to be of one host, which has no "
+			       "other names";
+		*ret_name = arena_printf(r->teller->arena, "%.*s%.*s%.*s", (int)before, text.p,
+			STR_FMT(host), STR_FMT(behind));
+		return NULL;
+	}
+	return "of variables only $host and $server_name are known here";
+}
+
 static void read_name(const struct backend_reader *r)
 {
 	const enum nginx_row row = NGINX_ROW_proxy_ssl_name;
 	struct backend_wish *wish = &r->values->backend;
 	enum host_match match = HOST_ANY;
+	struct str host;
 	if (!has(r, row) || is_said(r, !str_is_empty(wish->name), row))
 		return;
-	struct str host = host_lower(r->teller->arena, r->v->items[row].text);
-	const char *problem = host_check(host, &match);
+	const char *problem = fill_in(r, r->v->items[row].text, &host);
+	host = host_lower(r->teller->arena, host);
+	if (problem == NULL)
+		problem = host_check(host, &match);
 	if (problem == NULL && match != HOST_EXACT)
 		problem = "a host name without wildcard is expected";
 	if (problem != NULL)
@@ -259,10 +306,10 @@ static void read_affinity(const struct backend_reader *r)
 	r->values->stickiness = stickiness;
 }
 
-void ingress_nginx_read_values(struct nginx_values *nginx, const struct nginx_teller *teller,
-	struct annotation_values *values)
+void ingress_nginx_read_values(const struct ingress_record *ingress, struct nginx_values *nginx,
+	const struct nginx_teller *teller, struct annotation_values *values)
 {
-	const struct backend_reader r = {nginx, teller, values};
+	const struct backend_reader r = {ingress, nginx, teller, values};
 	const enum nginx_row passthrough = NGINX_ROW_ssl_passthrough;
 	if (has(&r, passthrough) &&
 		!is_said(&r, values->tls_passthrough != SWITCH_UNSET, passthrough))

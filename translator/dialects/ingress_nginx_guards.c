@@ -165,6 +165,7 @@ void nginx_read_guards(const struct nginx_reader *r)
 	read_limits(r);
 	nginx_read_external_auth(r);
 	nginx_read_client_tls(r);
+	nginx_read_handshake(r);
 	/* Other than for most words case counts: nobody is let in by a word that once meant nothing. */
 	policy->satisfy_any |= str_eq_c(nginx_text(r, NGINX_ROW_satisfy), "any") && has_lists &&
 			       (policy->basic_auth != NULL || policy->external_auth != NULL);

@@ -122,8 +122,7 @@ static const char *find_map(
 	if (maps->find == NULL) {
 		diag_add(r->d->diags, &r->d->self, "NotSupported",
 			dialect_field(r->d, r->v->items[row].key),
-			"it is not heeded: ConfigMaps are read with --ingress-nginx-configmap of "
-			"the watcher alone");
+			"it is not heeded: the watcher does not read ConfigMaps");
 		return NULL;
 	}
 	if (slash == NULL || !str_eq(namespace, r->d->self.namespace) ||

@@ -63,6 +63,7 @@ void nginx_read_paths(const struct nginx_reader *r);
 void nginx_read_guards(const struct nginx_reader *r);
 void nginx_read_external_auth(const struct nginx_reader *r);
 void nginx_read_client_tls(const struct nginx_reader *r);
+void nginx_read_handshake(const struct nginx_reader *r);
 void nginx_read_mirror(const struct nginx_reader *r);
 void nginx_read_answers(const struct nginx_reader *r);
 void nginx_read_errors(const struct nginx_reader *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The sluice dialect: which certificates of clients the hosts of an Ingress want. */
+/* The sluice dialect: which certificates of clients the hosts of an Ingress want, and how connections for them are secured. */
 #include "translator/dialects/sluice_reader.h"
 #include "translator/dialects/values.h"
 #include "translator/regexes.h"
@@ -53,10 +53,46 @@ static void tell_alone(const struct sluice_reader *r)
 		sluice_tell_alone(r, rows[i], "client-tls.secret");
 }
 
+/* False: it is wrong, and its owner was told. */
+static bool read_order(const struct sluice_reader *r, struct host_handshake *wish)
+{
+	const struct str *value = sluice_value(r, SLUICE_tls_cipher_order);
+	if (value == NULL)
+		return true;
+	if (str_eq_c(*value, "server"))
+		wish->order = CIPHER_ORDER_SERVER;
+	else if (str_eq_c(*value, "client"))
+		wish->order = CIPHER_ORDER_CLIENT;
+	return sluice_accept(r, SLUICE_tls_cipher_order,
+		wish->order != CIPHER_ORDER_OWN ? NULL : "\"server\" or \"client\" is expected");
+}
+
+static bool read_ciphers(const struct sluice_reader *r, struct host_handshake *wish)
+{
+	const struct str *value = sluice_value(r, SLUICE_tls_ciphers);
+	return value == NULL || sluice_accept(r, SLUICE_tls_ciphers,
+					value_ciphers(*value, r->d->arena, &wish->ciphers));
+}
+
+static void read_handshake(const struct sluice_reader *r)
+{
+	const enum sluice_row row = sluice_value(r, SLUICE_tls_ciphers) != NULL
+					    ? SLUICE_tls_ciphers
+					    : SLUICE_tls_cipher_order;
+	struct host_handshake wish = {0};
+	if (sluice_value(r, row) == NULL || !read_order(r, &wish) || !read_ciphers(r, &wish))
+		return;
+	struct host_handshake *copy = arena_alloc(r->d->arena, sizeof(*copy));
+	*copy = wish;
+	r->d->route->handshake = copy;
+	sluice_ask(r, row);
+}
+
 void sluice_read_clients(const struct sluice_reader *r)
 {
 	const struct str *secret = sluice_value(r, SLUICE_client_tls_secret);
 	struct client_wish wish = {.verify = CLIENT_VERIFY_REQUIRED};
+	read_handshake(r);
 	if (secret == NULL) {
 		tell_alone(r);
 		return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/values.h"
 
+#include "common/cipher_names.h"
+
 #include <arpa/inet.h>
 
 enum { VALUE_NETWORKS_MAX = 1024 /* as in PROTOCOL.md */ };
@@ -207,4 +209,18 @@ const char *value_secret_name(struct str name)
 		       (!is_edge && (c == '-' || c == '.'));
 	}
 	return good ? NULL : "the name of a Secret in the same namespace is expected";
+}
+
+/* ---- ciphers ---- */
+
+const char *value_ciphers(struct str text, struct arena *arena, struct str_list *ret_names)
+{
+	struct cipher_names names;
+	if (text.len != 0 && memmem(text.p, text.len, "@SECLEVEL", strlen("@SECLEVEL")) != NULL)
+		return "ciphers without @SECLEVEL are expected: levels of security are for all "
+		       "hosts";
+	const char *problem = cipher_names_of(text, arena, &names);
+	if (problem == NULL)
+		*ret_names = (struct str_list){names.items, names.count};
+	return problem;
 }

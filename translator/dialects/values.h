@@ -25,6 +25,9 @@ const char *value_duration(struct str text, uint64_t *ret_ms);
 const char *value_rates(
 	struct str text, struct arena *arena, struct rate_limit **ret_items, size_t *ret_count);
 
+/* A list of ciphers as OpenSSL has them, without a level of security, which is the whole library's. */
+const char *value_ciphers(struct str text, struct arena *arena, struct str_list *ret_names);
+
 /* ---- header_values.c ---- */
 
 /* A star for any, or origins such as https://example.com:8443, whose first label may be a star; separated by commas. */

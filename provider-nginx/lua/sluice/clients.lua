@@ -50,15 +50,15 @@ local function parse(text, name)
 	end
 	return {
 		ca = first("ca"), crl = first("crl"), verify = first("verify"), depth = tonumber(first("depth")), subject = first("subject"),
-		error_location = words.error_location and pieces.new(words.error_location, 2), passed = words.passed ~= nil,
-		context = ngx.md5_bin(#name .. ":" .. name .. text),
+		error_location = words.error_location and pieces.new(words.error_location, 2), error_path = first("error_path"), passed = words.passed ~= nil,
+		is_unasked = words.unasked ~= nil, context = ngx.md5_bin(#name .. ":" .. name .. text),
 	}
 end
 
 local get = kept.new("Wclient:", parse)
 
--- What the host of a server name wants; nil: nothing, or there is none.
-local function wanted_of(lb, name)
+-- What `of(LB:HOST)` says of the host of a server name; nil: nothing, or there is none.
+function _M.of_host(of, lb, name)
 	if not name or #name > NAME_LEN_MAX then
 		return nil
 	end
@@ -67,23 +67,29 @@ local function wanted_of(lb, name)
 		local parent = uri.parent_of(host)
 		host = parent and store.get("Whost:" .. lb .. ":*" .. parent) and "*" .. parent or "*"
 	end
-	return get(lb .. ":" .. host)
+	return of(lb .. ":" .. host)
 end
 
 local problem = ffi.new("const char *[1]")
 
+-- That of the handshake or the request, for OpenSSL; nil: there is none.
 local function connection()
 	local link = C.ngx_http_lua_ffi_get_req_ssl_pointer(get_request(), problem)
 	return link ~= nil and link or nil
 end
 
+_M.connection = connection
+
 -- ---- in handshakes ----
 
 -- For ssl_client_hello_by_lua, before a session is taken up again.
 function _M.begin(lb)
-	local wanted = wanted_of(lb, hello.get_client_hello_server_name())
-	local link = wanted and connection()
-	if wanted and (not link or C.SSL_set_session_id_context(link, wanted.context, #wanted.context) ~= 1) then
+	local wanted = _M.of_host(get, lb, hello.get_client_hello_server_name())
+	if not wanted or wanted.is_unasked then
+		return
+	end
+	local link = connection()
+	if not link or C.SSL_set_session_id_context(link, wanted.context, #wanted.context) ~= 1 then
 		return ngx.exit(ngx.ERROR)
 	end
 end
@@ -108,8 +114,8 @@ end
 
 -- For ssl_certificate_by_lua: asks for a certificate where one is wanted. False: that cannot be.
 function _M.ask(lb, name)
-	local wanted = wanted_of(lb, name)
-	if not wanted or not wanted.ca then
+	local wanted = _M.of_host(get, lb, name)
+	if not wanted or not wanted.ca or wanted.is_unasked then
 		return true
 	end
 	wanted.authorities = wanted.authorities or ssl.parse_pem_cert(wanted.ca)
@@ -143,9 +149,23 @@ local function has_subject(wanted, dn)
 	return found ~= nil and found ~= false and found ~= regex.LIMIT
 end
 
--- nil: the client may go on; otherwise status, text and perhaps headers of its answer.
+-- As it counts for the host: what another one has asked for on the same connection says nothing here.
+local function state_of(wanted)
+	return not wanted.is_unasked and ngx.var.ssl_client_verify or "NONE"
+end
+
+local function subject_of(wanted)
+	return not wanted.is_unasked and ngx.var.ssl_client_s_dn or ""
+end
+
+-- Whether the connection was made for the host, by what it wants now.
+local function is_made_for(asked, wanted)
+	return uri.normal_name(ngx.var.ssl_server_name or "") == asked.name and fits_connection(wanted)
+end
+
+-- nil: the client may go on; otherwise status, text and perhaps headers of its answer; or nil, and last the path that is to be answered for it.
 function _M.refusal(asked, key)
-	local wanted, var = get(key), ngx.var
+	local wanted = get(key)
 	if not wanted then
 		return 503, "closed\n"
 	elseif not asked.view.is_tls then
@@ -155,16 +175,22 @@ function _M.refusal(asked, key)
 		return nil
 	elseif not wanted.ca then
 		return 403, "forbidden\n"
-	elseif uri.normal_name(var.ssl_server_name or "") ~= asked.name or not fits_connection(wanted) then
+	elseif not wanted.is_unasked and not is_made_for(asked, wanted) then
 		return 421, "another connection is needed\n"
 	end
-	local state = var.ssl_client_verify
+	local state = state_of(wanted)
 	local is_good = state == "SUCCESS" or (state == "NONE" and wanted.verify == "optional") or wanted.verify == "asked"
+	-- A request that has come here for its want of a certificate is not sent there again.
+	if not is_good and asked.is_page then
+		is_good = true
+	elseif not is_good and wanted.error_path then
+		return nil, nil, nil, wanted.error_path
+	end
 	if not is_good and wanted.error_location then
 		return 302, "", { "Location", wanted.error_location(asked) }
 	elseif not is_good then
 		return 400, "no certificate that would do\n"
-	elseif wanted.subject and not has_subject(wanted, var.ssl_client_s_dn or "") then
+	elseif wanted.subject and not has_subject(wanted, subject_of(wanted)) then
 		return 403, "forbidden\n"
 	end
 	return nil
@@ -179,7 +205,7 @@ function _M.set_headers(asked, key)
 	if not wanted or not asked.view.is_tls then
 		return
 	end
-	local state = var.ssl_client_verify or "NONE"
+	local state = state_of(wanted)
 	ngx.req.set_header("ssl-client-verify", state)
 	if state == "NONE" then
 		return

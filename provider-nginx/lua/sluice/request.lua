@@ -210,6 +210,8 @@ local function prepare_asked(asked)
 	end
 end
 
+local answer_page
+
 -- A request whose path leads to a route: its policies are done on the way.
 local function follow_rules(asked, key, has_claims)
 	local var = ngx.var
@@ -220,7 +222,7 @@ local function follow_rules(asked, key, has_claims)
 	if not is_there and not pool then
 		return finish(404, "no route\n", "no-route")
 	end
-	asked.chosen, asked.on_error = pool, ask_error_pool
+	asked.chosen, asked.on_error, asked.on_page = pool, ask_error_pool, answer_page
 	local fallback = asked.policy and asked.policy.fallback_pool
 	if fallback and not (pool and #pool.active > 0) then
 		pool, asked.is_fallback = pools.get(fallback) or pool, true
@@ -244,6 +246,43 @@ local function follow_rules(asked, key, has_claims)
 		return hand_over(bound, pool, asked)
 	end
 	return hand_over(ways.location_of(asked, location), pool, asked)
+end
+
+-- A request whose path leads to a pool.
+local function go_to_pool(asked, pool, name, header, has_claims)
+	if asked and pool and pool.uses_headers then
+		asked_of.headers(asked)
+	end
+	if not prepare_headers(ngx.var, name, header, has_claims) then
+		return finish(400, "bad request\n", "bad-request")
+	end
+	local location = pool and location_of(ngx.var, pool)
+	if not location then
+		return finish(503, "no endpoints\n", "no-endpoints")
+	end
+	return hand_over(location, pool, asked)
+end
+
+-- The rule of another path of the host answers, as if that had been asked for; clients.lua knows that certificates were looked at.
+answer_page = function(before, path)
+	if ngx.req.get_method() ~= "HEAD" then
+		ngx.req.set_method(ngx.HTTP_GET)
+	end
+	ngx.var.sluice_target = path
+	traffic.set_path(path)
+	ngx.req.set_uri_args("")
+	local key, pool, matched = find_pool(before.view, before.name, path)
+	if not key then
+		return finish(404, "no route\n", "no-route")
+	elseif key == route.BAD then
+		return finish(400, "bad request\n", "bad-request")
+	end
+	local asked = asked_of.new(before.view, before.port, before.header, before.name, path, matched)
+	asked.is_page, asked.arguments = true, ""
+	if is_route(key) then
+		return follow_rules(asked, key, before.has_claims)
+	end
+	return go_to_pool(asked, pool, asked.name, asked.header, before.has_claims)
 end
 
 -- Access phase of the server that questions (question.lua) go to.
@@ -290,17 +329,7 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
 	end
 	local asked = pool and pool.hash and asked_of.new(view, port, header, name, path, matched)
-	if asked and pool.uses_headers then
-		asked_of.headers(asked)
-	end
-	if not prepare_headers(var, name, header, has_claims) then
-		return finish(400, "bad request\n", "bad-request")
-	end
-	local location = pool and location_of(var, pool)
-	if not location then
-		return finish(503, "no endpoints\n", "no-endpoints")
-	end
-	return hand_over(location, pool, asked)
+	return go_to_pool(asked, pool, name, header, has_claims)
 end
 
 -- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.

@@ -5,6 +5,7 @@
 -- To parse a pair takes longer than the rest of a handshake, so a worker keeps what it has parsed.
 local cache = require("sluice.cache")
 local clients = require("sluice.clients")
+local handshakes = require("sluice.handshakes")
 local store = require("sluice.store")
 local uri = require("sluice.uri")
 local ffi = require("ffi")
@@ -84,6 +85,10 @@ function _M.choose(lb, port)
 	local name = ssl.server_name()
 	if not clients.ask(lb, name) then
 		ngx.log(ngx.ERR, "sluice: the client cannot be asked for a certificate")
+		return ngx.exit(ngx.ERROR)
+	end
+	if not handshakes.choose(lb, name) then
+		ngx.log(ngx.ERR, "sluice: OpenSSL has none of the ciphers of the host")
 		return ngx.exit(ngx.ERROR)
 	end
 	local id = name and id_of(name)

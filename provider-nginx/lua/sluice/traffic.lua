@@ -87,8 +87,10 @@ end
 -- ---- 2 to 6 ----
 
 local function check_client(asked, rule)
-	local status, text, more = clients.refusal(asked, rule.client)
-	if status then
+	local status, text, more, page = clients.refusal(asked, rule.client)
+	if page then
+		return asked.on_page(asked, page)
+	elseif status then
 		-- Nothing of the policy has to do with it.
 		asked.policy = nil
 		return finish(asked, status, text, more, "client-tls")
@@ -183,10 +185,12 @@ local function ask_other(asked, policy)
 		return true
 	end
 	local sign_in = policy.external_auth.sign_in
-	if status == 401 and sign_in then
-		return false, { 302, "", { "Location", sign_in(asked) }, "external-auth" }
-	elseif status == 401 then
-		return false, { 401, "unauthorized\n", given.challenges[1] and { "WWW-Authenticate", given.challenges } or nil, "external-auth" }
+	if status == 401 then
+		local more = given.challenges[1] and { "WWW-Authenticate", given.challenges } or {}
+		if sign_in then
+			more[#more + 1], more[#more + 2] = "Location", sign_in(asked)
+		end
+		return false, { sign_in and 302 or 401, sign_in and "" or "unauthorized\n", more, "external-auth" }
 	elseif status == 403 then
 		return false, { 403, "forbidden\n", nil, "external-auth" }
 	end
@@ -304,7 +308,7 @@ function _M.change_request(asked, changes)
 end
 
 -- The path for a backend over HTTP/2: nginx takes no target for it, but spells a path itself.
-local function set_path(path)
+function _M.set_path(path)
 	ngx.req.set_uri(decode.plain(path), false, true)
 end
 
@@ -329,7 +333,7 @@ local function prepare_request(asked, policy, pool)
 		ngx.var.sluice_connection = policy.backend_http.connection
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
-		set_path(path)
+		_M.set_path(path)
 	elseif path then
 		ngx.var.sluice_target = path .. asked_of.arguments(asked)
 	end

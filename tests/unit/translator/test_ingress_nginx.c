@@ -153,7 +153,7 @@ static bool is_closed_by(struct arena *arena, const char *key, const char *value
 	const struct dialect dialect = {&ingress, {STR("ns"), STR("web")}, arena, &diags, &route};
 	const struct nginx_teller teller = {&dialect.self, arena, &diags};
 	nginx_values_read(&ingress, STR_NONE, &teller, &nginx);
-	ingress_nginx_read_values(&nginx, &teller, &values);
+	ingress_nginx_read_values(&ingress, &nginx, &teller, &values);
 	ingress_nginx_read_route(&dialect, &nginx, 443);
 	/* Whatever closes is told. */
 	if (route.is_closed)
