@@ -131,7 +131,9 @@ local function parse(key, text, before)
 	-- What has been connected to without a server name is kept apart.
 	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
 	pool.upstream = string.format("%02x_%s", place, pool.proto)
-	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least" and not pool.hash
+	-- Nothing is counted where it is asked from.
+	pool.is_short = pool.proto == "http" and not pool.tls and pool.algo ~= "least"
+	pool.is_plain = pool.is_short and not pool.sticky and not pool.hash
 	return pool
 end
 

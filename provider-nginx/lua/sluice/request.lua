@@ -85,7 +85,8 @@ local function prepare_pool(ctx, pool)
 	if not ctx.peer then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
-	ngx.var.sluice_upstream = upstream_of(pool, ctx.peer)
+	local upstream = upstream_of(pool, ctx.peer)
+	ngx.var.sluice_upstream = ctx.target and upstream .. ctx.target or upstream
 end
 
 local named = { http = "@http", https = "@https", h2c = "@h2c", h2 = "@h2" }
@@ -160,6 +161,13 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
+-- The request is served by the location that it has entered by: to hand it over costs more than most policies.
+local function stay(pool, asked)
+	local ctx = { asked = asked, target = asked.backend_target, stays_here = true, is_long = false }
+	ngx.ctx = ctx
+	return prepare_pool(ctx, pool)
+end
+
 -- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
 local function ask_error_pool(asked, status, is_backend)
 	local pool = errors.pool_of(asked, status, is_backend)
@@ -204,14 +212,17 @@ local function find_by_rules(asked, key, path)
 end
 
 local function prepare_asked(asked)
+	if asked.stays then
+		return
+	end
 	if not prepare_headers(ngx.var, asked.name, asked.header, asked.has_claims) then
 		traffic.release(asked)
 		return finish(400, "bad request\n", "bad-request")
 	end
 end
 
--- A request whose path leads to a route: its policies are done on the way.
-local function follow_rules(asked, key, has_claims)
+-- A request whose path leads to a route: its policies are done on the way. `may_stay`: of its headers nothing has to be changed but what all need.
+local function follow_rules(asked, key, has_claims, may_stay)
 	local var = ngx.var
 	local pool, is_there = find_by_rules(asked, key, asked.path)
 	if access_log.is_on then
@@ -230,6 +241,8 @@ local function follow_rules(asked, key, has_claims)
 		asked_of.headers(asked)
 	end
 	asked.has_claims = has_claims
+	local bound = location and bodies.location_of(asked, pool)
+	asked.stays = may_stay and location and pool.is_short and not bound and not asked.is_fallback and (not asked.policy or asked.policy.may_stay)
 	if asked.rule then
 		traffic.go(asked, location and pool, prepare_asked)
 	elseif not location then
@@ -237,9 +250,11 @@ local function follow_rules(asked, key, has_claims)
 	else
 		prepare_asked(asked)
 	end
+	if asked.stays then
+		return stay(pool, asked)
+	end
 	-- Preparing headers has named the server as clients call it.
 	location = location_of(var, pool) or location
-	local bound = bodies.location_of(asked, pool)
 	if bound then
 		return hand_over(bound, pool, asked)
 	end
@@ -263,8 +278,8 @@ function _M.access_question()
 	return hand_over(location, pool, asked)
 end
 
--- Every request that is not known to be simple.
-local function look_closely(view, port, header, has_claims, is_too_many)
+-- Every request that is not known to be simple. `may_stay`: as with follow_rules().
+local function look_closely(view, port, header, has_claims, is_too_many, may_stay)
 	local var = ngx.var
 	local name, path = read_target(var, header)
 	if not name then
@@ -287,7 +302,7 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 		return finish(400, "bad request\n", "bad-request")
 	end
 	if is_route(key) then
-		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
+		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims, may_stay)
 	end
 	local asked = pool and pool.hash and asked_of.new(view, port, header, name, path, matched)
 	if asked and pool.uses_headers then
@@ -332,23 +347,26 @@ function _M.access(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many = look()
 	decided_for = 0
-	if has_claims or has_special or is_too_many or header == "" or not is_settled() then
+	if has_claims or has_special or is_too_many or header == "" then
 		return look_closely(view, port, header, has_claims, is_too_many)
 	end
 	local var = ngx.var
+	if is_mixed and find(var.remote_addr, ":", 1, true) then
+		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
+	end
+	if not is_settled() then
+		return look_closely(view, port, header, false, false, true)
+	end
 	local pool, row = known_pool(view, header, var)
 	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
-		return look_closely(view, port, header)
+		return look_closely(view, port, header, false, false, true)
 	end
 	decided_for, decided_pool, decided_peer = request_id(), pool, peer
 	if access_log.is_on then
 		access_log.found(row, pool)
 	end
 	var.sluice_upstream = upstream_of(pool, peer)
-	if is_mixed and find(var.remote_addr, ":", 1, true) then
-		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
-	end
 end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
@@ -454,6 +472,13 @@ local function is_tried_again(ctx, retries)
 	return is_wanted
 end
 
+-- Where requests enter nobody would take them off again.
+local function count_busy(ctx, change)
+	if not ctx.stays_here then
+		ctx.peer.busy = ctx.peer.busy + change
+	end
+end
+
 -- The endpoint of a try that is not the first; nil: there is none.
 local function next_peer(ctx, pool, retries)
 	if not is_tried_again(ctx, retries) then
@@ -463,10 +488,10 @@ local function next_peer(ctx, pool, retries)
 	if ctx.stays then
 		return ctx.peer
 	end
-	ctx.peer.busy = ctx.peer.busy - 1
+	count_busy(ctx, -1)
 	ctx.tried[ctx.peer.id] = true
 	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
-	ctx.peer.busy = ctx.peer.busy + 1
+	count_busy(ctx, 1)
 	if access_log.is_on then
 		access_log.retried()
 	end
@@ -482,7 +507,7 @@ local function first_peer(ctx, pool, retries)
 	if not ctx.stays then
 		allow_tries(pool, retries)
 	end
-	ctx.peer.busy = ctx.peer.busy + 1
+	count_busy(ctx, 1)
 	return ctx.peer
 end
 

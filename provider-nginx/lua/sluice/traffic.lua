@@ -308,6 +308,18 @@ local function set_path(path)
 	ngx.req.set_uri(decode.plain(path), false, true)
 end
 
+-- Those that the backend gets, but for Host.
+local function copied_headers(asked)
+	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
+	for name, each in pairs(own) do
+		local value = ngx.var[each[1]] or ""
+		if name ~= "host" and value ~= REMOVED then
+			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
+		end
+	end
+	return list
+end
+
 local function prepare_request(asked, policy, pool)
 	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
@@ -330,22 +342,14 @@ local function prepare_request(asked, policy, pool)
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		set_path(path)
+	elseif path and asked.stays then
+		asked.backend_target = path .. asked_of.arguments(asked)
 	elseif path then
 		ngx.var.sluice_target = path .. asked_of.arguments(asked)
 	end
-	return (path or asked.path) .. asked_of.arguments(asked)
-end
-
--- Those that the backend gets, but for Host.
-local function copied_headers(asked)
-	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
-	for name, each in pairs(own) do
-		local value = ngx.var[each[1]] or ""
-		if name ~= "host" and value ~= REMOVED then
-			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
-		end
+	if policy.mirrors then
+		mirrors.send(asked, policy.mirrors, copied_headers, (path or asked.path) .. asked_of.arguments(asked))
 	end
-	return list
 end
 
 -- ---- public functions ----
@@ -387,10 +391,7 @@ function _M.go(asked, pool, on_ready)
 		clients.set_headers(asked, rule.client)
 	end
 	if policy then
-		local target = prepare_request(asked, policy, pool)
-		if policy.mirrors then
-			mirrors.send(asked, policy.mirrors, copied_headers, target)
-		end
+		prepare_request(asked, policy, pool)
 	end
 end
 
