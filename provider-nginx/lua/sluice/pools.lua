@@ -192,11 +192,15 @@ function _M.known(row)
 	return pool and pool.is_current and pool or nil
 end
 
--- The pool as it is now, or nil; likewise.
-function _M.get(row)
+-- The pool as it is now, or nil; likewise. `is_settled`: changes.is_settled() has just been true.
+function _M.get(row, is_settled)
 	local key = sub(row, 1, NAME_LEN)
-	local keep = changes.is_settled()
 	local pool = cache[key]
+	if is_settled and pool and pool.is_current then
+		return pool
+	end
+	local keep = changes.is_settled()
+	pool = cache[key]
 	if keep and pool and pool.is_current then
 		return pool
 	end

@@ -23,7 +23,7 @@ local get_request = require("resty.core.base").get_request
 
 local _M = {}
 
-local find, lower, gmatch = string.find, string.lower, string.gmatch
+local find, lower, gmatch, sub = string.find, string.lower, string.gmatch, string.sub
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
 local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, pools.known, route.view
 local is_route = route.is_route
@@ -77,7 +77,9 @@ local function prepare_pool(ctx, pool)
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	ctx.pool = pool
-	ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
+	if pool.hash or pool.algo == "source" then
+		ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
+	end
 	if pool.sticky then
 		ctx.wanted = sticky.read(pool.sticky)
 	end
@@ -194,6 +196,7 @@ local function find_by_rules(asked, key, path)
 	local is_found, pool
 	for attempt = 1, LOOKUPS_MAX do
 		if attempt > 1 then
+			asked.is_settled = false
 			key = route.find(asked.view, asked.name, path, true)
 		end
 		if not key or not is_route(key) then
@@ -318,12 +321,19 @@ local function look_closely(view, port, header, has_claims, is_too_many, may_sta
 	return hand_over(location, pool, asked)
 end
 
--- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.
+-- The path of a target that has_plain_target().
+local function plain_path_of(target)
+	local query = find(target, "?", 1, true)
+	return query and sub(target, 1, query - 1) or target
+end
+
+-- The name of the pool or the route, or nil; only after changes.is_settled(). Of a route also its host's name, the path and, as route.find() has it, the path by which it
+-- was found. Most clients send a name as rows have it: of their targets nothing is copied for a pool.
 local function find_settled(view, header, var)
 	local kept, host = kept_host(view, header), var.host
 	local only = kept and kept.only
 	if only and host == header and has_plain_target() then
-		return only
+		return only, host, is_route(only) and plain_path_of(var.request_uri)
 	end
 	local path = path_of(var.request_uri)
 	local name = kept and header or split_host(header)
@@ -331,14 +341,8 @@ local function find_settled(view, header, var)
 	if not path or not name or normal_name(name) ~= host then
 		return nil
 	end
-	return route.find(view, host, path)
-end
-
--- The pool of a request that may take the short way, and its row; or nil.
-local function known_pool(view, header, var)
-	local key = find_settled(view, header, var)
-	local pool = key and known(key)
-	return pool and pool.is_plain and pool, key
+	local key, matched = route.find(view, host, path)
+	return key, host, path, matched
 end
 
 -- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
@@ -357,8 +361,14 @@ function _M.access(id, port, is_mixed)
 	if not is_settled() then
 		return look_closely(view, port, header, false, false, true)
 	end
-	local pool, row = known_pool(view, header, var)
-	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
+	local row, name, path, matched = find_settled(view, header, var)
+	if row and is_route(row) then
+		local asked = asked_of.new(view, port, header, name, path, matched)
+		asked.is_settled = true
+		return follow_rules(asked, row, false, true)
+	end
+	local pool = row and known(row)
+	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
 		return look_closely(view, port, header, false, false, true)
 	end
