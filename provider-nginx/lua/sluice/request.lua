@@ -278,6 +278,9 @@ function _M.access_question()
 	if not location then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
+	if pool.is_short then
+		return stay(pool, asked)
+	end
 	return hand_over(location, pool, asked)
 end
 
