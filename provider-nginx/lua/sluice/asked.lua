@@ -6,13 +6,14 @@ local _M = {}
 
 local find, sub, gmatch, byte, concat = string.find, string.sub, string.gmatch, string.byte, table.concat
 local HEADERS_MAX = 256
+local NO_GROUPS = {}
 
 -- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
 -- `groups` are parts.
 function _M.new(view, port, header, name, path, key)
 	return {
 		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
-		is_decoded = key ~= nil, groups = {}, rest = "",
+		is_decoded = key ~= nil, groups = NO_GROUPS, rest = "",
 	}
 end
 

@@ -15,7 +15,7 @@ local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is
 local F, H, K, P, U, X = 102, 104, 107, 112, 117, 120
 local SLASH, HASH = 47, 35
 local TARGET = "request_uri"
-local find = string.find
+local find, byte = string.find, string.byte
 
 local elements = ffi.new("ngx_http_lua_ffi_table_elt_t[?]", HEADERS_MAX)
 local is_truncated = ffi.new("int[1]")
@@ -91,6 +91,12 @@ end
 -- Whether nginx.conf.tmpl has a value of its own for the header, by its name in lower case.
 function _M.is_own(name)
 	return OWN[name] ~= nil
+end
+
+-- Whether the locations of protocols in nginx.conf.tmpl have another value for it than the one that every request enters by, or can be told another.
+function _M.is_of_location(name)
+	local special = SPECIAL[byte(name)]
+	return name == "host" or OWN[name] ~= nil or (special ~= nil and special[#name] == name)
 end
 
 -- Whether it is ours to say.

@@ -8,7 +8,8 @@ local _M = {}
 local sub = string.sub
 local KEPT_MAX = 20000
 
--- `parse(text, name)` makes of a row under `prefix` and a name what get(name) returns: nil for a row that is not there, or that cannot be parsed.
+-- `parse(text, name)` makes of a row under `prefix` and a name what get(name, is_settled) returns: nil for a row that is not there, or that cannot be parsed.
+-- `is_settled`: changes.is_settled() has just been true.
 function _M.new(prefix, parse)
 	local items, count = {}, 0
 
@@ -44,7 +45,11 @@ function _M.new(prefix, parse)
 		return value
 	end
 
-	return function(name)
+	return function(name, is_settled)
+		local item = is_settled and items[name]
+		if item then
+			return item
+		end
 		local keep = changes.is_settled()
 		return keep and items[name] or read(name, keep)
 	end

@@ -41,20 +41,24 @@ local function fill(key, limit, now)
 	return empty_at + span
 end
 
--- Whether all buckets have room; then the request is in all of them.
-local function fill_all(prefix, limits, now)
-	local keys, times = {}, {}
-	for i, limit in ipairs(limits) do
-		-- Another pace is another bucket: who was slower once need not wait for it.
-		keys[i] = prefix .. i .. ":" .. limit.requests .. "/" .. limit.interval_s
-		times[i] = fill(keys[i], limit, now)
-		if not times[i] then
-			return false
-		end
+-- Another pace is another bucket: who was slower once need not wait for it.
+local function name_bucket(i, limit)
+	limit.bucket = i .. ":" .. limit.requests .. "/" .. limit.interval_s
+	return limit.bucket
+end
+
+-- Whether the buckets from the i-th on have room; then the request is in all of them. No loop: LuaJIT compiles the way of a request around one in pieces.
+local function fill_from(i, prefix, limits, now)
+	local limit = limits[i]
+	if not limit then
+		return true
 	end
-	for i = 1, #limits do
-		dict:set(keys[i], times[i], (times[i] - now) / 1000 + 1)
+	local key = prefix .. (limit.bucket or name_bucket(i, limit))
+	local empty_at = fill(key, limit, now)
+	if not empty_at or not fill_from(i + 1, prefix, limits, now) then
+		return false
 	end
+	dict:set(key, empty_at, (empty_at - now) / 1000 + 1)
 	return true
 end
 
@@ -84,7 +88,7 @@ function _M.enter(name, limits, client)
 	local key = prefix .. "n"
 	lock(prefix)
 	local is_allowed = not limits.concurrent or (dict:get(key) or 0) < limits.concurrent
-	is_allowed = is_allowed and fill_all(prefix, limits, ngx.now() * 1000)
+	is_allowed = is_allowed and fill_from(1, prefix, limits, ngx.now() * 1000)
 	local held = is_allowed and limits.concurrent and prefix or nil
 	if held then
 		hold(key)

@@ -4,6 +4,7 @@ local tree = require("sluice.tree")
 
 local _M = {}
 
+local floor = math.floor
 local find, sub, gsub, char = string.find, string.sub, string.gsub, string.char
 local MAPPED = ("\0"):rep(10) .. "\255\255"
 
@@ -36,23 +37,26 @@ function _M.address(bytes)
 	return bytes
 end
 
+-- The last of first[low..high], or the one before them, that is not beyond the address. No loop: LuaJIT compiles the way of a request around one in pieces.
+local function last_before(first, address, low, high)
+	if low > high then
+		return high
+	end
+	local middle = floor((low + high) / 2)
+	if first[middle] > address then
+		return last_before(first, address, low, middle - 1)
+	end
+	return last_before(first, address, middle + 1, high)
+end
+
 -- Whether one of them has the address.
 function _M.have(networks, address)
 	local ranges = networks[#address]
 	if not ranges then
 		return false
 	end
-	local first = ranges.first
-	local low, high = 1, #first
-	while low <= high do
-		local middle = math.floor((low + high) / 2)
-		if first[middle] > address then
-			high = middle - 1
-		else
-			low = middle + 1
-		end
-	end
-	return high > 0 and address <= ranges.last[high]
+	local at = last_before(ranges.first, address, 1, #ranges.first)
+	return at > 0 and address <= ranges.last[at]
 end
 
 return _M

@@ -3,6 +3,7 @@
 local errors = require("sluice.errors")
 local external = require("sluice.external")
 local kept = require("sluice.kept")
+local headers = require("sluice.headers")
 local mirrors = require("sluice.mirrors")
 local networks = require("sluice.networks")
 local pieces = require("sluice.pieces")
@@ -145,6 +146,22 @@ local makers = {
 	satisfy_any = function() return true end,
 }
 
+local function do_change_location(changes)
+	for i = 1, changes and #changes or 0 do
+		if headers.is_of_location(changes[i].key) then
+			return true
+		end
+	end
+	return false
+end
+
+-- Whether a backend over HTTP can be asked from where requests enter: nothing has to be known when the request has ended, and no location has directives for it.
+local function may_stay(policy)
+	local counts = policy.rate_limits and policy.rate_limits.concurrent
+	local is_elsewhere = policy.way or policy.error_pages or policy.fallback_pool or policy.mirrors or (policy.backend_http and policy.backend_http.connection)
+	return not (counts or is_elsewhere or do_change_location(policy.request_headers) or do_change_location(policy.external_auth and policy.external_auth.copied))
+end
+
 local function parse(text, name)
 	local list = tree.parse(text)
 	if not list then
@@ -163,6 +180,7 @@ local function parse(text, name)
 	if policy.error_pages then
 		policy.buffering = { request = true, response = policy.buffering and policy.buffering.response or false }
 	end
+	policy.may_stay = may_stay(policy)
 	policy.needs_headers = policy.error_pages ~= nil or policy.mirrors ~= nil or do_use_headers(words.response_headers)
 	return policy
 end

@@ -131,7 +131,9 @@ local function parse(key, text, before)
 	-- What has been connected to without a server name is kept apart.
 	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
 	pool.upstream = string.format("%02x_%s", place, pool.proto)
-	pool.is_plain = pool.proto == "http" and not pool.tls and not pool.sticky and pool.algo ~= "least" and not pool.hash
+	-- Nothing is counted where it is asked from.
+	pool.is_short = pool.proto == "http" and not pool.tls and pool.algo ~= "least"
+	pool.is_plain = pool.is_short and not pool.sticky and not pool.hash
 	return pool
 end
 
@@ -190,11 +192,15 @@ function _M.known(row)
 	return pool and pool.is_current and pool or nil
 end
 
--- The pool as it is now, or nil; likewise.
-function _M.get(row)
+-- The pool as it is now, or nil; likewise. `is_settled`: changes.is_settled() has just been true.
+function _M.get(row, is_settled)
 	local key = sub(row, 1, NAME_LEN)
-	local keep = changes.is_settled()
 	local pool = cache[key]
+	if is_settled and pool and pool.is_current then
+		return pool
+	end
+	local keep = changes.is_settled()
+	pool = cache[key]
 	if keep and pool and pool.is_current then
 		return pool
 	end

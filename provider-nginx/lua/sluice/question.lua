@@ -13,6 +13,11 @@ local CONNECT_MS, LIMIT_S = 1000, 10
 local HEADERS_MAX = 300
 local BODY_MAX = 65536 -- of an answer
 local BLOCK = 16384
+-- Connections of a worker that nobody uses at the moment; nginx.conf.tmpl keeps its ends of them longer.
+local KEPT_S, KEPT_MAX = 50, 32
+local POOLED, ALONE = {}, { pool = "sluice_alone" }
+-- What may be sent twice: nginx may be ending the connection that is used again.
+local REPEATED = { GET = true, HEAD = true, OPTIONS = true }
 local under_way = bound.new(1024, 2 * LIMIT_S)
 
 -- Of a request's headers, by name in lower case: those of one connection, of a body, of an upgrade.
@@ -83,7 +88,7 @@ end
 local function head_of(question)
 	local body = question.body
 	local lines = {
-		question.method .. " / HTTP/1.0", "Host: " .. question.host, "Sluice-Pool: " .. question.pool, "Sluice-Target: " .. question.target,
+		question.method .. " / HTTP/1.0", "Connection: keep-alive", "Host: " .. question.host, "Sluice-Pool: " .. question.pool, "Sluice-Target: " .. question.target,
 	}
 	for _, pair in ipairs(question.headers) do
 		lines[#lines + 1] = pair[1] .. ": " .. pair[2]
@@ -94,12 +99,13 @@ local function head_of(question)
 	return concat(lines, "\r\n") .. "\r\n\r\n" .. (body or "")
 end
 
--- Every header by its name in lower case: a list of values.
+-- The status, and every header by its name in lower case: a list of values. nil and perhaps why there is none.
 local function read_head(receive)
-	local status = tonumber(match(receive("*l") or "", "^HTTP/1%.%d (%d%d%d)"))
+	local first, problem = receive("*l")
+	local status = tonumber(match(first or "", "^HTTP/1%.%d (%d%d%d)"))
 	local found = {}
 	if not status then
-		return nil
+		return nil, problem
 	end
 	for _ = 1, HEADERS_MAX do
 		local line = receive("*l")
@@ -117,19 +123,46 @@ local function read_head(receive)
 	end
 end
 
--- Whether it ends, and not too late.
-local function read_body(receive)
+-- Whether it ends, and not too late; and whether the connection can be used again. nginx keeps it if it knows the length, as with HTTP/1.0 there is no other end.
+local function read_body(receive, method, status, found)
+	local is_kept = found.connection and lower(found.connection[1]) == "keep-alive"
+	if is_kept and (method == "HEAD" or status == 204 or status == 304) then
+		return true, true
+	end
+	local told = is_kept and found["content-length"] and tonumber(found["content-length"][1])
+	if told then
+		local bytes, problem = "", nil
+		if told > 0 and told <= BODY_MAX then
+			bytes, problem = receive(told)
+		end
+		return told <= BODY_MAX and (bytes ~= nil or problem == "closed"), bytes ~= nil and told <= BODY_MAX
+	end
 	local length = 0
 	while length <= BODY_MAX do
 		local bytes, problem, rest = receive(BLOCK)
 		length = length + #(bytes or rest or "")
 		if not bytes then
-			return problem == "closed" and length <= BODY_MAX
+			return problem == "closed" and length <= BODY_MAX, false
 		end
 	end
-	return false
+	return false, false
 end
 
+-- What read_head() says, of a connection that was kept or, without `may_repeat`, of one that is new. And whether it was closed before it had said anything.
+local function send(socket, question, receive, may_repeat)
+	socket:settimeouts(CONNECT_MS, LIMIT_S * 1000, LIMIT_S * 1000)
+	if not socket:connect("unix:" .. _M.path, may_repeat and POOLED or ALONE) then
+		return nil
+	end
+	local is_sent, problem = socket:send(head_of(question))
+	local status, found
+	if is_sent then
+		status, found = read_head(receive)
+	end
+	return status, found, not status and (found or problem) ~= "timeout" and socket:getreusedtimes() > 0
+end
+
+-- Status and headers; and whether the connection can be used again.
 local function talk(socket, question, wants_body)
 	local deadline = ngx.now() + LIMIT_S
 	local function receive(what)
@@ -140,15 +173,19 @@ local function talk(socket, question, wants_body)
 		socket:settimeout(left)
 		return socket:receive(what)
 	end
-	socket:settimeouts(CONNECT_MS, LIMIT_S * 1000, LIMIT_S * 1000)
-	if not socket:connect("unix:" .. _M.path) or not socket:send(head_of(question)) then
+	local status, found, was_closed = send(socket, question, receive, REPEATED[question.method] and not question.body)
+	if was_closed then
+		socket:close()
+		status, found = send(socket, question, receive, false)
+	end
+	if not status or not wants_body then
+		return status, found, false
+	end
+	local is_whole, is_kept = read_body(receive, question.method, status, found)
+	if not is_whole then
 		return nil
 	end
-	local status, found = read_head(receive)
-	if status and wants_body and not read_body(receive) then
-		return nil
-	end
-	return status, found
+	return status, found, is_kept
 end
 
 -- Asks `question`: its pool (a name), method, host, target, headers, and body or nil. Status and headers of the answer; nil without one within the limits. Its body is thrown
@@ -159,9 +196,11 @@ function _M.ask(question, wants_body)
 		return nil
 	end
 	local socket = ngx.socket.tcp()
-	local ok, status, found = pcall(talk, socket, question, wants_body)
+	local ok, status, found, is_kept = pcall(talk, socket, question, wants_body)
 	under_way.leave(token)
-	socket:close()
+	if not ok or not is_kept or not socket:setkeepalive(KEPT_S * 1000, KEPT_MAX) then
+		socket:close()
+	end
 	if not ok then
 		ngx.log(ngx.ERR, "sluice: a question: ", status)
 		return nil

@@ -23,7 +23,7 @@ local get_request = require("resty.core.base").get_request
 
 local _M = {}
 
-local find, lower, gmatch = string.find, string.lower, string.gmatch
+local find, lower, gmatch, sub = string.find, string.lower, string.gmatch, string.sub
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
 local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, pools.known, route.view
 local is_route = route.is_route
@@ -77,7 +77,9 @@ local function prepare_pool(ctx, pool)
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	ctx.pool = pool
-	ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
+	if pool.hash or pool.algo == "source" then
+		ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
+	end
 	if pool.sticky then
 		ctx.wanted = sticky.read(pool.sticky)
 	end
@@ -85,7 +87,8 @@ local function prepare_pool(ctx, pool)
 	if not ctx.peer then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
-	ngx.var.sluice_upstream = upstream_of(pool, ctx.peer)
+	local upstream = upstream_of(pool, ctx.peer)
+	ngx.var.sluice_upstream = ctx.target and upstream .. ctx.target or upstream
 end
 
 local named = { http = "@http", https = "@https", h2c = "@h2c", h2 = "@h2" }
@@ -160,6 +163,13 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
+-- The request is served by the location that it has entered by: to hand it over costs more than most policies.
+local function stay(pool, asked)
+	local ctx = { asked = asked, target = asked.backend_target, stays_here = true, is_long = false }
+	ngx.ctx = ctx
+	return prepare_pool(ctx, pool)
+end
+
 -- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
 local function ask_error_pool(asked, status, is_backend)
 	local pool = errors.pool_of(asked, status, is_backend)
@@ -186,6 +196,7 @@ local function find_by_rules(asked, key, path)
 	local is_found, pool
 	for attempt = 1, LOOKUPS_MAX do
 		if attempt > 1 then
+			asked.is_settled = false
 			key = route.find(asked.view, asked.name, path, true)
 		end
 		if not key or not is_route(key) then
@@ -204,6 +215,9 @@ local function find_by_rules(asked, key, path)
 end
 
 local function prepare_asked(asked)
+	if asked.stays then
+		return
+	end
 	if not prepare_headers(ngx.var, asked.name, asked.header, asked.has_claims) then
 		traffic.release(asked)
 		return finish(400, "bad request\n", "bad-request")
@@ -212,8 +226,8 @@ end
 
 local answer_page
 
--- A request whose path leads to a route: its policies are done on the way.
-local function follow_rules(asked, key, has_claims)
+-- A request whose path leads to a route: its policies are done on the way. `may_stay`: of its headers nothing has to be changed but what all need.
+local function follow_rules(asked, key, has_claims, may_stay)
 	local var = ngx.var
 	local pool, is_there = find_by_rules(asked, key, asked.path)
 	if access_log.is_on then
@@ -232,6 +246,8 @@ local function follow_rules(asked, key, has_claims)
 		asked_of.headers(asked)
 	end
 	asked.has_claims = has_claims
+	local bound = location and bodies.location_of(asked, pool)
+	asked.stays = may_stay and location and pool.is_short and not bound and not asked.is_fallback and (not asked.policy or asked.policy.may_stay)
 	if asked.rule then
 		traffic.go(asked, location and pool, prepare_asked)
 	elseif not location then
@@ -239,9 +255,11 @@ local function follow_rules(asked, key, has_claims)
 	else
 		prepare_asked(asked)
 	end
+	if asked.stays then
+		return stay(pool, asked)
+	end
 	-- Preparing headers has named the server as clients call it.
 	location = location_of(var, pool) or location
-	local bound = bodies.location_of(asked, pool)
 	if bound then
 		return hand_over(bound, pool, asked)
 	end
@@ -299,11 +317,14 @@ function _M.access_question()
 	if not location then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
+	if pool.is_short then
+		return stay(pool, asked)
+	end
 	return hand_over(location, pool, asked)
 end
 
--- Every request that is not known to be simple.
-local function look_closely(view, port, header, has_claims, is_too_many)
+-- Every request that is not known to be simple. `may_stay`: as with follow_rules().
+local function look_closely(view, port, header, has_claims, is_too_many, may_stay)
 	local var = ngx.var
 	local name, path = read_target(var, header)
 	if not name then
@@ -326,18 +347,25 @@ local function look_closely(view, port, header, has_claims, is_too_many)
 		return finish(400, "bad request\n", "bad-request")
 	end
 	if is_route(key) then
-		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims)
+		return follow_rules(asked_of.new(view, port, header, name, path, matched), key, has_claims, may_stay)
 	end
 	local asked = pool and pool.hash and asked_of.new(view, port, header, name, path, matched)
 	return go_to_pool(asked, pool, name, header, has_claims)
 end
 
--- The name of the pool, or nil; only after changes.is_settled(). Most clients send a name as rows have it: of their targets nothing is copied.
+-- The path of a target that has_plain_target().
+local function plain_path_of(target)
+	local query = find(target, "?", 1, true)
+	return query and sub(target, 1, query - 1) or target
+end
+
+-- The name of the pool or the route, or nil; only after changes.is_settled(). Of a route also its host's name, the path and, as route.find() has it, the path by which it
+-- was found. Most clients send a name as rows have it: of their targets nothing is copied for a pool.
 local function find_settled(view, header, var)
 	local kept, host = kept_host(view, header), var.host
 	local only = kept and kept.only
 	if only and host == header and has_plain_target() then
-		return only
+		return only, host, is_route(only) and plain_path_of(var.request_uri)
 	end
 	local path = path_of(var.request_uri)
 	local name = kept and header or split_host(header)
@@ -345,14 +373,8 @@ local function find_settled(view, header, var)
 	if not path or not name or normal_name(name) ~= host then
 		return nil
 	end
-	return route.find(view, host, path)
-end
-
--- The pool of a request that may take the short way, and its row; or nil.
-local function known_pool(view, header, var)
-	local key = find_settled(view, header, var)
-	local pool = key and known(key)
-	return pool and pool.is_plain and pool, key
+	local key, matched = route.find(view, host, path)
+	return key, host, path, matched
 end
 
 -- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
@@ -361,23 +383,32 @@ function _M.access(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many = look()
 	decided_for = 0
-	if has_claims or has_special or is_too_many or header == "" or not is_settled() then
+	if has_claims or has_special or is_too_many or header == "" then
 		return look_closely(view, port, header, has_claims, is_too_many)
 	end
 	local var = ngx.var
-	local pool, row = known_pool(view, header, var)
-	local peer = pool and pools.pick(pool, pool.algo == "source" and var.remote_addr)
+	if is_mixed and find(var.remote_addr, ":", 1, true) then
+		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
+	end
+	if not is_settled() then
+		return look_closely(view, port, header, false, false, true)
+	end
+	local row, name, path, matched = find_settled(view, header, var)
+	if row and is_route(row) then
+		local asked = asked_of.new(view, port, header, name, path, matched)
+		asked.is_settled = true
+		return follow_rules(asked, row, false, true)
+	end
+	local pool = row and known(row)
+	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
-		return look_closely(view, port, header)
+		return look_closely(view, port, header, false, false, true)
 	end
 	decided_for, decided_pool, decided_peer = request_id(), pool, peer
 	if access_log.is_on then
 		access_log.found(row, pool)
 	end
 	var.sluice_upstream = upstream_of(pool, peer)
-	if is_mixed and find(var.remote_addr, ":", 1, true) then
-		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
-	end
 end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
@@ -483,6 +514,13 @@ local function is_tried_again(ctx, retries)
 	return is_wanted
 end
 
+-- Where requests enter nobody would take them off again.
+local function count_busy(ctx, change)
+	if not ctx.stays_here then
+		ctx.peer.busy = ctx.peer.busy + change
+	end
+end
+
 -- The endpoint of a try that is not the first; nil: there is none.
 local function next_peer(ctx, pool, retries)
 	if not is_tried_again(ctx, retries) then
@@ -492,10 +530,10 @@ local function next_peer(ctx, pool, retries)
 	if ctx.stays then
 		return ctx.peer
 	end
-	ctx.peer.busy = ctx.peer.busy - 1
+	count_busy(ctx, -1)
 	ctx.tried[ctx.peer.id] = true
 	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
-	ctx.peer.busy = ctx.peer.busy + 1
+	count_busy(ctx, 1)
 	if access_log.is_on then
 		access_log.retried()
 	end
@@ -511,7 +549,7 @@ local function first_peer(ctx, pool, retries)
 	if not ctx.stays then
 		allow_tries(pool, retries)
 	end
-	ctx.peer.busy = ctx.peer.busy + 1
+	count_busy(ctx, 1)
 	return ctx.peer
 end
 

@@ -4,12 +4,22 @@ local answer = require("sluice.answer")
 local errors = require("sluice.errors")
 local rewrites = require("sluice.rewrites")
 local sticky = require("sluice.sticky")
+local ffi = require("ffi")
+local get_request = require("resty.core.base").get_request
+require("resty.core.ctx") -- declares what is used here
 
 local _M = {}
 
--- Header filter of all answers. nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
+local in_ssl_phase, ssl_ctx_ref = ffi.new("int[1]"), ffi.new("int[1]")
+
+-- Whether there is a ngx.ctx: to ask for it makes one.
+local function has_context()
+	return ffi.C.ngx_http_lua_ffi_get_ctx_ref(get_request(), in_ssl_phase, ssl_ctx_ref) >= 0
+end
+
+-- nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
 -- its body. A client that believed it would wait for an answer that has been there.
-function _M.filter()
+local function refuse_interim()
 	local status = ngx.status
 	if status < 200 and status ~= 101 then
 		ngx.log(ngx.ERR, "sluice: endpoint ", ngx.var.upstream_addr, " sent the interim status ", status, ", behind which nginx finds no answer")
@@ -24,12 +34,8 @@ local function limit_bandwidth(bandwidth)
 	ngx.var.limit_rate, ngx.var.sluice_rate_after = bandwidth.rate, bandwidth.after
 end
 
--- The same where there may be cookies of ours, and policies.
-function _M.filter_sticky()
-	if _M.filter() then
-		return
-	end
-	local ctx = ngx.ctx
+-- What there is of cookies of ours, and of policies.
+local function change(ctx)
 	local asked = ctx.asked
 	local policy = asked and asked.policy
 	if ctx.refused then
@@ -50,6 +56,20 @@ function _M.filter_sticky()
 		if policy.bandwidth then
 			limit_bandwidth(policy.bandwidth)
 		end
+	end
+end
+
+-- Header filter of all answers where requests enter.
+function _M.filter()
+	if not refuse_interim() and has_context() then
+		change(ngx.ctx)
+	end
+end
+
+-- Of those in the locations of protocols.
+function _M.filter_sticky()
+	if not refuse_interim() then
+		change(ngx.ctx)
 	end
 end
 

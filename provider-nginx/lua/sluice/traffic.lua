@@ -46,16 +46,16 @@ end
 -- ---- 1: the rule ----
 
 -- The policy, its users, and whether these are all that it takes.
-local function look_up(name)
-	local policy = policy_of(name)
+local function look_up(name, is_settled)
+	local policy = policy_of(name, is_settled)
 	local auth = policy and policy.basic_auth
 	local users = auth and passwords.users(auth.users)
 	return policy, users, users ~= nil or not auth
 end
 
 -- The policy of that name, and the users whom it lets in. When those have gone since the policy was read, it lets others in by now.
-local function find_policy(name)
-	local policy, users, is_whole = look_up(name)
+local function find_policy(name, is_settled)
+	local policy, users, is_whole = look_up(name, is_settled)
 	local lookups = 1
 	while not is_whole and lookups < LOOKUPS_MAX do
 		policy, users, is_whole = look_up(name)
@@ -66,7 +66,7 @@ end
 
 -- Finds the rule and the policy. False: the row of the route has gone. Otherwise true, and the pool, if it is there, and whether the default pool is to be taken.
 function _M.find(asked, name)
-	local list = rules.get(name)
+	local list = rules.get(name, asked.is_settled)
 	if not list then
 		return false
 	end
@@ -76,10 +76,10 @@ function _M.find(asked, name)
 		return true
 	end
 	if rule and rule.policy then
-		asked.policy, asked.users = find_policy(rule.policy)
+		asked.policy, asked.users = find_policy(rule.policy, asked.is_settled)
 	end
 	local pool_name = rule and rules.draw(rule)
-	local pool = pool_name and pools.get(pool_name)
+	local pool = pool_name and pools.get(pool_name, asked.is_settled)
 	-- When it has gone since the route was read, the route is another one by now.
 	return pool ~= nil or pool_name == nil, pool
 end
@@ -197,8 +197,10 @@ local function ask_other(asked, policy)
 	return false, { 500, "nobody can tell whether this may pass\n", nil, "external-auth" }
 end
 
+local NOT_FROM_THERE = { 403, "forbidden\n", nil, "source-access" }
+
 local function check_access(_, _, fits)
-	return fits, { 403, "forbidden\n", nil, "source-access" }
+	return fits, NOT_FROM_THERE
 end
 
 -- They are put together once, for all requests.
@@ -312,6 +314,18 @@ function _M.set_path(path)
 	ngx.req.set_uri(decode.plain(path), false, true)
 end
 
+-- Those that the backend gets, but for Host.
+local function copied_headers(asked)
+	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
+	for name, each in pairs(own) do
+		local value = ngx.var[each[1]] or ""
+		if name ~= "host" and value ~= REMOVED then
+			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
+		end
+	end
+	return list
+end
+
 local function prepare_request(asked, policy, pool)
 	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
 	if asked.has_password then
@@ -334,22 +348,14 @@ local function prepare_request(asked, policy, pool)
 	end
 	if path and (pool.proto == "h2c" or pool.proto == "h2") then
 		_M.set_path(path)
+	elseif path and asked.stays then
+		asked.backend_target = path .. asked_of.arguments(asked)
 	elseif path then
 		ngx.var.sluice_target = path .. asked_of.arguments(asked)
 	end
-	return (path or asked.path) .. asked_of.arguments(asked)
-end
-
--- Those that the backend gets, but for Host.
-local function copied_headers(asked)
-	local list = question.headers_of(ngx.req.get_headers(HEADERS_MAX), headers.is_own)
-	for name, each in pairs(own) do
-		local value = ngx.var[each[1]] or ""
-		if name ~= "host" and value ~= REMOVED then
-			list[#list + 1] = { name, value ~= "" and value or each[2](asked) }
-		end
+	if policy.mirrors then
+		mirrors.send(asked, policy.mirrors, copied_headers, (path or asked.path) .. asked_of.arguments(asked))
 	end
-	return list
 end
 
 -- ---- public functions ----
@@ -391,10 +397,7 @@ function _M.go(asked, pool, on_ready)
 		clients.set_headers(asked, rule.client)
 	end
 	if policy then
-		local target = prepare_request(asked, policy, pool)
-		if policy.mirrors then
-			mirrors.send(asked, policy.mirrors, copied_headers, target)
-		end
+		prepare_request(asked, policy, pool)
 	end
 end
 

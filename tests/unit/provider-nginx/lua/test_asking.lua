@@ -84,4 +84,67 @@ function tests.what_never_ends_counts_for_a_time()
 	ngx.now = real
 end
 
+-- A connection that says these pieces, one for each time that it is read, and was used so often before; what became of it stands in it.
+local function connection(uses, pieces)
+	local socket = { pools = {}, closed = 0, kept = 0, sent = 0 }
+	function socket.settimeouts() end
+	function socket.settimeout() end
+	function socket.connect(self, _, options)
+		self.pools[#self.pools + 1] = options.pool or "kept"
+		return true
+	end
+	function socket.getreusedtimes(self) return self.pools[#self.pools] == "kept" and uses or 0 end
+	function socket.send(self)
+		self.sent = self.sent + 1
+		return true
+	end
+	function socket.receive()
+		local piece = table.remove(pieces, 1)
+		return piece, piece == nil and "closed" or nil
+	end
+	function socket.close(self) self.closed = self.closed + 1 end
+	function socket.setkeepalive(self)
+		self.kept = self.kept + 1
+		return true
+	end
+	return socket
+end
+
+local function ask(uses, pieces, method, body)
+	local question, standin = load("sluice.question"), require("standin")
+	question.path = "/nowhere"
+	standin.socket = connection(uses, pieces)
+	local status = question.ask({ pool = "p", method = method or "GET", host = "h", target = "/", headers = {}, body = body }, true)
+	return status, standin.socket
+end
+
+function tests.a_connection_is_used_again_if_its_answer_has_an_end()
+	local alive, ended = "Connection: keep-alive", "Connection: close"
+	for _, case in ipairs({
+		{ 1, 0, 200, "HTTP/1.1 200 OK", alive, "Content-Length: 3", "", "abc" },
+		{ 1, 0, 403, "HTTP/1.1 403 No", alive, "Content-Length: 0", "" },
+		{ 1, 0, 204, "HTTP/1.1 204 None", alive, "" },
+		{ 0, 1, 200, "HTTP/1.1 200 OK", alive, "Content-Length: 3", "" },
+		{ 0, 1, 200, "HTTP/1.1 200 OK", alive, "", "abc" },
+		{ 0, 1, 200, "HTTP/1.1 200 OK", ended, "Content-Length: 3", "", "abc" },
+		{ 0, 1, nil, "HTTP/1.1 200 OK", alive, "Content-Length: 65537", "", "abc" },
+		{ 0, 1, nil, "HTTP/1.1 200 OK", alive },
+	}) do
+		local status, socket = ask(0, { unpack(case, 4, 9) })
+		equal(status, case[3])
+		equal(socket.kept .. " " .. socket.closed, case[1] .. " " .. case[2])
+	end
+end
+
+function tests.what_may_be_sent_twice_is_when_a_kept_connection_has_ended()
+	local status, socket = ask(1, {})
+	assert(status == nil and socket.sent == 2 and table.concat(socket.pools, " ") == "kept sluice_alone")
+	status, socket = ask(0, {})
+	assert(status == nil and socket.sent == 1, "a new one has not ended of itself")
+	for _, method in ipairs({ "POST", "PUT" }) do
+		status, socket = ask(1, {}, method, "abc")
+		assert(status == nil and socket.sent == 1 and socket.pools[1] == "sluice_alone", method)
+	end
+end
+
 return tests
