@@ -55,7 +55,8 @@ struct cluster {
 static bool is_wanted(const struct cluster *c, enum record_kind kind)
 {
 	if (kind == RECORD_CONFIG_MAP)
-		return c->config.named.options_name.len != 0 || c->config.named.tcp_name.len != 0;
+		return c->config.named.options_name.len != 0 || c->config.named.tcp_name.len != 0 ||
+		       c->config.named.udp_name.len != 0;
 	if (kind == RECORD_POD)
 		return c->config.replicas.namespace.len != 0;
 	if (kind == RECORD_NODE)

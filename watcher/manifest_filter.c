@@ -67,7 +67,8 @@ static bool is_watched_namespace(const struct config *config, struct str namespa
 
 static bool wants_maps(const struct config *config)
 {
-	return config->ingress_nginx_configmap != NULL || config->tcp_services_configmap != NULL;
+	return config->ingress_nginx_configmap != NULL || config->tcp_services_configmap != NULL ||
+	       config->udp_services_configmap != NULL;
 }
 
 /* Whether cluster.c would watch the object. */
@@ -171,7 +172,7 @@ static void keep_named(struct filter *filter)
 		for (; object != NULL; object = store_next(object))
 			object->is_seen = !object->is_named ||
 					  named_refs_is_options(&config, object) ||
-					  named_refs_is_tcp(&config, object);
+					  named_refs_is_ports(&config, object);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		struct store_object *object = store_first(&filter->store, naming_kinds[i]);
@@ -302,6 +303,7 @@ static void send_all(struct filter *filter)
 		.without_load_balancer_class = filter->ours.without_class,
 		.nginx_options = str_from(config->ingress_nginx_configmap),
 		.tcp_services = str_from(config->tcp_services_configmap),
+		.udp_services = str_from(config->udp_services_configmap),
 	};
 	send_hello(filter);
 	outlet_set_settings(&filter->outlet, &settings);
