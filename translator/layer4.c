@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/layer4.h"
 
+#include "translator/dialects/ingress_nginx_streams.h"
 #include "translator/keys.h"
 #include "translator/tcp_services.h"
 
@@ -143,12 +144,13 @@ static void lead_elsewhere(
 /* When sessions end: as ingress-nginx has it, if that is who the port is from. */
 static void set_sessions(const struct maker *m, struct plan_port *wanted)
 {
-	enum { NGINX_IDLE_S = 600, NGINX_RESPONSES = 1 };
+	const struct nginx_options *options = m->context->nginx_options;
 	wanted->protocol = LISTENER_UDP;
 	if (!m->plan->self.is_config_map)
 		return;
-	wanted->idle_s = NGINX_IDLE_S;
-	wanted->responses = NGINX_RESPONSES;
+	wanted->idle_s = nginx_streams_idle_s(options);
+	wanted->responses = nginx_streams_responses(options);
+	wanted->one_way = wanted->responses == 0;
 }
 
 static void add_port(const struct maker *m, const struct service_port *port)
@@ -197,6 +199,10 @@ static void read_ports(const struct maker *m)
 				"%sport %llu is not served: %s",
 				port->protocol == PROTOCOL_UDP ? PLAN_UDP_WORD : "",
 				(unsigned long long)port->port, problem);
+	}
+	if (plan->self.is_config_map && m->context->nginx_options != NULL) {
+		plan->config_maps.items = arena_calloc(m->arena, 1, sizeof(struct str));
+		plan->config_maps.items[plan->config_maps.count++] = m->context->nginx_options->map;
 	}
 	if (plan->ports.count > 1) {
 		qsort(plan->ports.items, plan->ports.count, sizeof(struct plan_port),
