@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import signal
 import socket
 from typing import Any
 
@@ -160,6 +163,77 @@ def test_whoever_is_killed_meanwhile(echoes, victim):
         line.cluster.apply(config_map({str(port): "default/two:53"}))
         line.daemon(victim).start()
         leads(line, port, "two")
+
+
+def front(line: ProxyLine, name: str, port: int) -> dict[str, Any]:
+    return service(line, name, type="LoadBalancer", loadBalancerClass="sluice.io/load-balancer",
+                   ports=[{"name": "dgram", "port": port, "targetPort": 8080, "protocol": "UDP"}])
+
+
+def test_sessions_are_bounded(echoes, pods):
+    """Who makes up clients has what is for that port, and what a worker that is killed had is free again."""
+    with ProxyLine("nginx", provider=["--workers", "1"]) as line:
+        flooded, other = ports(line, 2)
+        silent, well, web = echoes("silent", answers=0), echoes("well"), pods("web")
+        line.cluster.apply(front(line, "silent", flooded), slice_of(line, "silent", [silent.ip]),
+                           front(line, "well", other), slice_of(line, "well", [well.ip]),
+                           line.cluster.service("web"), line.cluster.slice("web", [web.ip]),
+                           line.cluster.ingress("web", [{"host": "a.test", "paths": [("/", "Prefix", "web", 80)]}]))
+        line.wait_serves("a.test", "/", "web")
+        leads(line, other, "well")
+        wait_for(lambda: reached(line.proxy.address, flooded) or silent.clients, f"UDP port {flooded} to be served", PATIENCE)
+        [most] = {int(number) for number in re.findall(r"limit_conn sluice_udp (\d+);", (line.proxy.state_dir / "nginx.conf").read_text())}
+
+        def sessions() -> int:
+            return len(set(silent.clients))
+        while (had := sessions()) < most:
+            for _ in range(min(50, most - had)):
+                with DatagramClient(line.proxy.address, flooded) as client:
+                    client.send(b"x")
+            wait_for(lambda had=had: sessions() > had, "sessions to begin", PATIENCE)
+        for _ in range(50):
+            assert reached(line.proxy.address, flooded, 0.01) == ""
+        assert reached(line.proxy.address, other, 5) == "well" and line.proxy.reached("a.test", "/") == "web"
+        assert sessions() == most
+        silent.answers = 1
+        os.kill(line.proxy.workers()[0], signal.SIGKILL)
+        leads(line, flooded, "silent")
+
+
+@pytest.mark.parametrize("victim", ["master", "worker"])
+def test_a_process_of_nginx_is_killed(echoes, victim):
+    with nginx_line() as line:
+        [port] = ports(line, 1)
+        line.cluster.apply(service(line, "one"), slice_of(line, "one", [echoes("one").ip]), config_map({str(port): "default/one:53"}))
+        leads(line, port, "one")
+        os.kill(line.proxy.masters()[0] if victim == "master" else line.proxy.workers()[0], signal.SIGKILL)
+        leads(line, port, "one")
+
+
+def answered(client: DatagramClient, datagram: bytes) -> bool:
+    """Within a second of silence; answers to earlier ones may still come."""
+    client.send(datagram)
+    return any(answer == b"one " + datagram for answer in iter(lambda: client.receive(1), b""))
+
+
+def test_who_asks_again_is_answered_through_reloads(echoes):
+    """An answer that an old worker waits for is lost with its session; what is sent again begins another one."""
+    with nginx_line() as line:
+        [port, *more] = ports(line, 6)
+        line.cluster.apply(service(line, "one"), slice_of(line, "one", [echoes("one").ip]))
+        wanted = {str(port): "default/one:53"}
+        line.cluster.apply(config_map(wanted))
+        leads(line, port, "one")
+        with DatagramClient(line.proxy.address, port) as client:
+            for other in more:
+                workers = line.proxy.workers()
+                wanted[str(other)] = "default/one:53"
+                line.cluster.apply(config_map(wanted))
+                asked = 0
+                while not line.proxy.was_reloaded_since(workers) or reached(line.proxy.address, other) != "one":
+                    asked += 1
+                    datagram = b"%d %d" % (other, asked)
+                    assert answered(client, datagram) or answered(client, datagram), datagram
 
 
 def test_a_port_that_is_taken(echoes):
