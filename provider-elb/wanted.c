@@ -22,6 +22,8 @@ static enum elb_protocol protocol_of(enum listener_protocol protocol)
 	case LISTENER_TCP:
 	case LISTENER_TLS_PASSTHROUGH:
 		return ELB_TCP;
+	case LISTENER_UDP:
+		break;
 	}
 	must(false);
 }
@@ -150,7 +152,9 @@ static bool make_balancer(struct wanted_builder *b, enum elb_type type,
 	begin_balancer(b, type);
 	for (size_t i = 0; i < b->lb->listeners.count; i++) {
 		const struct listener *listener = &b->lb->listeners.items[i];
-		if (type_of(listener->protocol) != type || !is_possible(b, listener))
+		/* UDP is never asked for: capabilities.c has no such word. */
+		if (type_of(listener->protocol) != type || listener->protocol == LISTENER_UDP ||
+			!is_possible(b, listener))
 			continue;
 		is_wanted = true;
 		add_listener(b, listener, hosts, host_count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The text of nginx.conf. What an Ingress decides is not in it but in rows; it holds listeners, the pools of TCP listeners, and the server
+ * The text of nginx.conf. What an Ingress decides is not in it but in rows; it holds listeners, the pools of those for TCP and UDP, and the server
  * names of TLS that is passed through. No I/O.
  *
  * Nothing reaches the text but numbers, names made by us (names.h), addresses and server names that were checked, and the administrator's
@@ -93,7 +93,7 @@ struct conf {
 	size_t split_count;
 	/* Sockets that the next configuration will close. Until this one is in force they are in the way of others. */
 	struct socket_list leaving;
-	/* Sorted by port; a port of protocol tcp without an entry is closed. */
+	/* Of TCP and UDP. Sorted by port; such a port without an entry is closed. */
 	struct conf_tcp *tcp;
 	size_t tcp_count;
 	struct conf_pass *passes; /* sorted by load balancer, then host */

@@ -2,7 +2,7 @@
 /* The blocks and values of nginx.conf.tmpl. */
 #include "common/must.h"
 #include "provider-nginx/conf.h"
-#include "provider-nginx/conf_values.h"
+#include "provider-nginx/datagrams.h"
 #include "provider-nginx/fronts.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/quote.h"
@@ -34,7 +34,7 @@ struct view {
 	struct str host;
 	struct str host_rest; /* the part after `host_label` */
 	struct str host_label;
-	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
+	const struct name *target; /* pool of a listener for TCP or UDP, or of `host`; NULL: none */
 	const struct conf_trust *trust;
 	struct way_cursor way;
 	size_t shard;
@@ -127,8 +127,8 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_WAY_NAME:
 		return way_value(&view->way, name);
 	default:
-		return conf_option_value(
-			view->conf->options, (enum nginx_conf_value)name, &view->text);
+		return datagrams_value(
+			view->conf, view->port, (enum nginx_conf_value)name, &view->text);
 	}
 }
 
@@ -169,7 +169,7 @@ static void enter_listener(struct view *view, size_t index)
 	view->port = port;
 	view->label = port_label_of(port);
 	view->port_number = port->port;
-	view->is_shared = conf_is_split(view->conf, port->port);
+	view->is_shared = port_is_udp(port) || conf_is_split(view->conf, port->port);
 	view->has_any_v4 = false;
 	for (size_t i = 0; i < port->bind_count; i++)
 		view->has_any_v4 |=
@@ -369,16 +369,15 @@ static bool begin_control_server(struct view *view)
 	return true;
 }
 
-static bool sends_proxy(const struct view *view)
+static const struct conf_pool *target_pool(const struct view *view)
 {
-	const struct conf_pool *pool =
-		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
-	return pool != NULL && pool->sends_proxy;
+	return view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
 }
 
 static bool has_block(struct view *view, enum nginx_conf_block block)
 {
 	const struct fronts fronts = fronts_of(view);
+	const struct conf_pool *pool = target_pool(view);
 	switch (block) {
 	case NGINX_CONF_BLOCK_BY_SOURCE:
 		return view->pool->algorithm == ALGORITHM_SOURCE;
@@ -403,11 +402,11 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_ONLY_V6:
 		return client_families(view) == CONF_IPV6;
 	case NGINX_CONF_BLOCK_PASSING:
-		return view->port->protocol != LISTENER_TCP;
+		return is_http(view->port);
 	case NGINX_CONF_BLOCK_RESTRICTED:
 		return view->port->range_count != 0 || view->port->is_closed;
 	case NGINX_CONF_BLOCK_SENDS_PROXY:
-		return sends_proxy(view);
+		return pool != NULL && pool->sends_proxy;
 	case NGINX_CONF_BLOCK_SHARED:
 		return view->is_shared;
 	case NGINX_CONF_BLOCK_STREAM:
@@ -431,7 +430,7 @@ static bool has_block(struct view *view, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_WILDCARD_HOST:
 		return str_starts_with(view->host, STR("*."));
 	default:
-		return fronts_block(&fronts, block);
+		return datagrams_block(&fronts, pool, block);
 	}
 }
 

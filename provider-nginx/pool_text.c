@@ -15,7 +15,7 @@
 
 enum { CHECK_INTERVAL_MS = 5000, CHECK_TIMEOUT_MS = 2000, CHECK_RISE = 2, CHECK_FALL = 3 };
 
-static const char *const protocols[] = {"http", "https", "h2c", "tcp"};
+static const char *const protocols[] = {"http", "https", "h2c", "tcp", "udp"};
 static const char *const algorithms[] = {"rr", "least", "source"};
 
 struct writing {

@@ -105,12 +105,12 @@ static void add_pool(struct wanted *wanted, const struct name *name)
 
 /* ---- listeners and hosts ---- */
 
-static void add_tcp(struct wanted *wanted, size_t index)
+static void add_passing(struct wanted *wanted, size_t index)
 {
 	struct conf *conf = &wanted->conf;
 	const struct port *port = &wanted->ports.items[index];
-	struct str key =
-		arena_printf(&wanted->arena, "tcp:%s:%u", port->load_balancer.text, port->port);
+	struct str key = arena_printf(&wanted->arena, "%s:%s:%u", port_is_udp(port) ? "udp" : "tcp",
+		port->load_balancer.text, port->port);
 	struct str name = rows_wanted(wanted->parts.rows, ROW_WHOLE, key);
 	if (!name_is_one(NAME_POOL, name))
 		return;
@@ -199,8 +199,22 @@ static bool conflicts_with_held(
 {
 	for (size_t i = 0; i < wanted->held.count; i++) {
 		const struct socket_address *held = &wanted->held.items[i];
-		if (held->port == port && socket_overlaps(&held->ip, ip) &&
+		if (!held->is_udp && held->port == port && socket_overlaps(&held->ip, ip) &&
 			memcmp(held->ip.bytes, ip->bytes, sizeof(ip->bytes)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether another one for connections has its number. */
+static bool shares_number(const struct ports *ports, size_t index)
+{
+	uint16_t port = ports->items[index].port;
+	size_t first = index;
+	while (first > 0 && ports->items[first - 1].port == port)
+		first--;
+	for (size_t i = first; i < ports->count && ports->items[i].port == port; i++) {
+		if (i != index && !port_is_udp(&ports->items[i]))
 			return true;
 	}
 	return false;
@@ -210,9 +224,10 @@ static bool is_split(const struct wanted *wanted, size_t index)
 {
 	const struct ports *ports = &wanted->ports;
 	const struct port *port = &ports->items[index];
-	bool is_shared = (index > 0 && ports->items[index - 1].port == port->port) ||
-			 (index + 1 < ports->count && ports->items[index + 1].port == port->port);
-	if (is_shared || is_held_split(wanted, port->port))
+	/* Those of UDP have a socket of each worker in any case. */
+	if (port_is_udp(port))
+		return false;
+	if (shares_number(ports, index) || is_held_split(wanted, port->port))
 		return true;
 	for (size_t i = 0; i < port->bind_count; i++) {
 		if (conflicts_with_held(wanted, &port->binds[i], port->port))
@@ -239,7 +254,7 @@ static bool is_wanted(const struct wanted *wanted, const struct socket_address *
 	for (size_t i = 0; i < wanted->ports.count; i++) {
 		const struct port *port = &wanted->ports.items[i];
 		for (size_t k = 0; port->port == address->port && k < port->bind_count; k++) {
-			struct socket_address bind = {port->binds[k], port->port};
+			struct socket_address bind = port_address(port, &port->binds[k]);
 			if (socket_compare(&bind, address) == 0)
 				return true;
 		}
@@ -257,7 +272,8 @@ static void add_leaving(struct wanted *wanted)
 		bool is_in_the_way = false;
 		for (size_t k = 0; k < conf->split_count; k++)
 			is_in_the_way |= conf->split[k] == held->port;
-		if (!is_in_the_way || is_held_split(wanted, held->port) || is_wanted(wanted, held))
+		if (held->is_udp || !is_in_the_way || is_held_split(wanted, held->port) ||
+			is_wanted(wanted, held))
 			continue;
 		struct socket_address *place = arena_push(
 			&wanted->arena, (void **)&leaving->items, &leaving->count, sizeof(*place));
@@ -291,8 +307,9 @@ const struct conf *wanted_collect(struct wanted *wanted, const struct ports_prox
 		probe_ports(wanted, nginx);
 	copy_texts(wanted);
 	for (size_t i = 0; i < wanted->ports.count; i++) {
-		if (wanted->ports.items[i].protocol == LISTENER_TCP)
-			add_tcp(wanted, i);
+		enum listener_protocol protocol = wanted->ports.items[i].protocol;
+		if (protocol == LISTENER_TCP || protocol == LISTENER_UDP)
+			add_passing(wanted, i);
 	}
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(state, object))

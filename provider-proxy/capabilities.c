@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/capabilities.h"
 
-static struct str protocols[] = {STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
+/* HAProxy knows no UDP. */
+static struct str protocols[] = {
+	STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough"), STR("udp")};
+enum { HAPROXY_PROTOCOLS = 4, NGINX_PROTOCOLS = 5 };
 static struct str features[] = {STR("source-ranges"), STR("applied")};
 
 /* There is one provider in a process. */
-static struct capabilities *with_policies(struct str *policies, size_t count)
+static struct capabilities *with_policies(size_t protocol_count, struct str *policies, size_t count)
 {
 	static struct capabilities capabilities;
 	capabilities = (struct capabilities){
 		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
+		.protocols = {protocols, protocol_count},
 		.policies = {policies, count},
 		.features = {features, 2},
 	};
@@ -31,7 +34,7 @@ struct capabilities *nginx_capabilities(void)
 		STR("proxy-protocol"), STR("request-id"), STR("backend-tls-terms"),
 		STR("backend-tls-depth"), STR("backend-http"), STR("host-handshake"),
 		STR("client-tls-page")};
-	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
+	return with_policies(NGINX_PROTOCOLS, policies, sizeof(policies) / sizeof(policies[0]));
 }
 
 struct capabilities *haproxy_capabilities(void)
@@ -46,5 +49,5 @@ struct capabilities *haproxy_capabilities(void)
 		STR("mirror"), STR("error-pages"), STR("fallback-pool"), STR("retries"),
 		STR("access-log"), STR("forwarded-headers"), STR("proxy-protocol"),
 		STR("request-id"), STR("backend-tls-terms")};
-	return with_policies(policies, sizeof(policies) / sizeof(policies[0]));
+	return with_policies(HAPROXY_PROTOCOLS, policies, sizeof(policies) / sizeof(policies[0]));
 }

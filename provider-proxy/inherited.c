@@ -40,7 +40,8 @@ bool inherited_is_used(struct inherited *inherited, const struct ports *ports)
 	for (size_t i = 0; i < ports->count; i++) {
 		const struct port *port = &ports->items[i];
 		for (size_t k = 0; k < port->bind_count; k++) {
-			if (socket_list_has(list, &port->binds[k], port->port))
+			struct socket_address address = port_address(port, &port->binds[k]);
+			if (socket_list_has_address(list, &address))
 				return true;
 		}
 	}

@@ -20,12 +20,12 @@ struct own_listeners {
 
 /* ---- where we listen ---- */
 
-static void add_place(
-	struct socket_list *places, struct arena *arena, const struct check_ip *ip, uint64_t port)
+static void add_place(struct socket_list *places, struct arena *arena, const struct check_ip *ip,
+	uint64_t port, bool is_udp)
 {
 	struct socket_address *place =
 		arena_push(arena, (void **)&places->items, &places->count, sizeof(*place));
-	*place = (struct socket_address){.ip = *ip, .port = (uint16_t)port};
+	*place = (struct socket_address){.ip = *ip, .port = (uint16_t)port, .is_udp = is_udp};
 }
 
 static void add_listener(const struct own_listeners *own, const struct listener *listener,
@@ -33,14 +33,15 @@ static void add_listener(const struct own_listeners *own, const struct listener 
 {
 	const struct check_ip *binds;
 	struct check_ip ip;
+	bool is_udp = listener->protocol == LISTENER_UDP;
 	if (!check_port(listener->port))
 		return;
 	if (check_ip(listener->address, &ip)) {
-		add_place(places, arena, &ip, listener->port);
+		add_place(places, arena, &ip, listener->port, is_udp);
 	} else if (str_is_empty(listener->address)) {
 		size_t count = publish_binds(own->publish, &binds);
 		for (size_t i = 0; i < count; i++)
-			add_place(places, arena, &binds[i], listener->port);
+			add_place(places, arena, &binds[i], listener->port, is_udp);
 	}
 }
 
@@ -58,7 +59,8 @@ static void collect(const struct own_listeners *own, struct state *state, struct
 	}
 	/* A load balancer that is kept as it is still listens where it did. */
 	for (size_t i = 0; i < own->places.count && keeps_any; i++)
-		add_place(places, arena, &own->places.items[i].ip, own->places.items[i].port);
+		add_place(places, arena, &own->places.items[i].ip, own->places.items[i].port,
+			own->places.items[i].is_udp);
 }
 
 static void sort_places(struct socket_list *places)
@@ -158,7 +160,8 @@ static size_t find_port(const struct own_listeners *own, uint64_t port)
 	return low;
 }
 
-static bool is_ours(const struct own_listeners *own, const struct pool_endpoint *endpoint)
+static bool is_ours(
+	const struct own_listeners *own, const struct pool_endpoint *endpoint, bool is_udp)
 {
 	struct check_ip ip;
 	if (!may_be_ours(own, endpoint->port) || !check_ip(endpoint->ip, &ip))
@@ -166,6 +169,8 @@ static bool is_ours(const struct own_listeners *own, const struct pool_endpoint 
 	for (size_t i = find_port(own, endpoint->port);
 		i < own->places.count && own->places.items[i].port == endpoint->port; i++) {
 		const struct check_ip *place = &own->places.items[i].ip;
+		if (own->places.items[i].is_udp != is_udp)
+			continue;
 		if (strcmp(place->text, ip.text) == 0 || socket_is_wildcard(&ip))
 			return true;
 		if (socket_is_wildcard(place) && place->family == ip.family &&
@@ -207,7 +212,7 @@ void own_listeners_settle(struct own_listeners *own, struct pool *pool, struct a
 	bool any_is_left = false;
 	for (size_t i = 0; i < pool->endpoints.count; i++) {
 		struct pool_endpoint endpoint = pool->endpoints.items[i];
-		if (is_ours(own, &endpoint)) {
+		if (is_ours(own, &endpoint, pool->protocol == POOL_UDP)) {
 			if (refused.port == 0)
 				refused = endpoint;
 			continue;

@@ -24,6 +24,7 @@ struct collecting {
 	size_t bind_count;
 	struct want *wants;
 	size_t want_count;
+	size_t udp_count;
 	struct ports *ports;
 };
 
@@ -40,8 +41,8 @@ static void add_unserved(struct arena *arena, struct ports *ports, struct str lo
 		.load_balancer = load_balancer,
 		.service = service,
 		.address = *address,
-		.message = arena_printf(arena, "port %u of %s is not served: %s", address->port,
-			address->ip.text, why),
+		.message = arena_printf(arena, "%sport %u of %s is not served: %s",
+			address->is_udp ? "UDP " : "", address->port, address->ip.text, why),
 	};
 }
 
@@ -65,7 +66,7 @@ static void want_address(struct collecting *c, const struct listener *listener,
 {
 	struct want *want = arena_push(c->arena, (void **)&c->wants, &c->want_count, sizeof(*want));
 	*want = (struct want){
-		.address = {*ip, (uint16_t)listener->port},
+		.address = {*ip, (uint16_t)listener->port, listener->protocol == LISTENER_UDP},
 		/* Listeners of unknown age count as the youngest. */
 		.created = listener->created != 0 ? listener->created : UINT64_MAX,
 		.load_balancer = balancer->key.id,
@@ -126,15 +127,18 @@ static int by_port(const void *a_, const void *b_)
 	if (a->address.port != b->address.port)
 		return a->address.port < b->address.port ? -1 : 1;
 	int order = str_cmp(a->load_balancer, b->load_balancer);
+	if (order == 0)
+		order = (int)a->address.is_udp - (int)b->address.is_udp;
 	return order != 0 ? order : socket_compare(&a->address, &b->address);
 }
 
 static void tell_ranges(struct collecting *c, const struct port *port, const char *what)
 {
 	char key[64];
-	struct str message = arena_printf(c->arena, "port %u %s", port->port, what);
+	const char *word = port_is_udp(port) ? "UDP " : "";
+	struct str message = arena_printf(c->arena, "%sport %u %s", word, port->port, what);
 	struct notice_owner owner = notice_of_service(port->load_balancer_id, port->service);
-	snprintf(key, sizeof(key), "%05u", port->port);
+	snprintf(key, sizeof(key), "%s%05u", word, port->port);
 	notices_set(c->notices, topic, str_from(key), &owner, "SourceRangeRefused", message);
 }
 
@@ -166,6 +170,12 @@ static const struct forwarding *fronts_of(const struct want *want)
 	return is_for_all ? &all : want->forwarding;
 }
 
+static uint32_t limited(uint64_t number)
+{
+	enum { MOST = 1000000 };
+	return number < MOST ? (uint32_t)number : MOST;
+}
+
 static struct port *add_port(struct collecting *c, const struct want *want)
 {
 	struct ports *ports = c->ports;
@@ -183,7 +193,11 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 		.default_certificate = listener->default_certificate,
 		.service = listener->service,
 		.load_balancer_id = want->load_balancer,
+		.idle_s = limited(listener->idle_s),
+		.responses = limited(listener->responses),
+		.one_way = listener->one_way,
 	};
+	c->udp_count += port_is_udp(port);
 	read_ranges(c, listener, port);
 	trusted_proxies_read(fronts_of(want), listener->reads_proxy, c->arena, &port->forwarding);
 	return port;
@@ -199,8 +213,11 @@ static void join_ports(struct collecting *c)
 	for (size_t i = 0; i < c->want_count; i++) {
 		const struct want *want = &c->wants[i];
 		bool is_next = port == NULL || port->port != want->address.port ||
+			       port_is_udp(port) != want->address.is_udp ||
 			       !str_eq(port->load_balancer_id, want->load_balancer);
-		if (is_next && c->ports->count == PORTS_MAX) {
+		bool is_full = c->ports->count == PORTS_MAX ||
+			       (want->address.is_udp && c->udp_count == PORTS_UDP_MAX);
+		if (is_next && is_full) {
 			reject(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
 			continue;
 		}
@@ -240,7 +257,8 @@ static int compare_items(const void *a_, const void *b_)
 	const struct port *b = b_;
 	if (a->port != b->port)
 		return a->port < b->port ? -1 : 1;
-	return strcmp(a->load_balancer.text, b->load_balancer.text);
+	int order = strcmp(a->load_balancer.text, b->load_balancer.text);
+	return order != 0 ? order : (int)port_is_udp(a) - (int)port_is_udp(b);
 }
 
 void ports_collect(struct state *state, const struct routes *routes, const struct publish *publish,
@@ -322,8 +340,7 @@ struct socket_list ports_sockets(const struct ports *ports)
 	for (size_t i = 0; i < ports->count; i++) {
 		const struct port *port = &ports->items[i];
 		for (size_t k = 0; k < port->bind_count; k++)
-			*push_socket(&list, &room) =
-				(struct socket_address){port->binds[k], port->port};
+			*push_socket(&list, &room) = port_address(port, &port->binds[k]);
 	}
 	sort_sockets(&list);
 	return list;

@@ -16,7 +16,8 @@
 #include "provider-proxy/sockets.h"
 #include "provider-proxy/trusted_proxies.h"
 
-enum { PORTS_MAX = 1024, PORTS_RANGES_MAX = 256 };
+/* The proxy has a socket of each worker for each port of UDP. */
+enum { PORTS_MAX = 1024, PORTS_UDP_MAX = 128, PORTS_RANGES_MAX = 256 };
 
 /* One port of a load balancer, on all its addresses. */
 struct port {
@@ -34,7 +35,20 @@ struct port {
 	struct str service; /* namespace/name of who wants it; empty: the load balancer itself */
 	struct str load_balancer_id;
 	struct port_forwarding forwarding;
+	/* UDP: as in struct listener. */
+	uint32_t idle_s; /* 0: the usual one */
+	uint32_t responses;
+	bool one_way;
 };
+
+static inline bool port_is_udp(const struct port *port)
+{
+	return port->protocol == LISTENER_UDP;
+}
+static inline struct socket_address port_address(const struct port *port, const struct check_ip *ip)
+{
+	return (struct socket_address){*ip, port->port, port_is_udp(port)};
+}
 
 enum unserved_cause {
 	UNSERVED_CONFLICT, /* an older listener has it */
@@ -53,7 +67,7 @@ struct unserved_port {
 };
 
 struct ports {
-	struct port *items; /* sorted by port, then load balancer */
+	struct port *items; /* sorted by port, then load balancer, TCP before UDP */
 	size_t count;
 	struct unserved_port *unserved;
 	size_t unserved_count;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* With port 0: whether the address is one of this machine's. */
-static int try_bind(const struct check_ip *ip, uint16_t port)
+static int try_bind(const struct check_ip *ip, uint16_t port, bool is_udp)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -17,17 +17,18 @@ static int try_bind(const struct check_ip *ip, uint16_t port)
 	memcpy(&v4.sin_addr, ip->bytes, sizeof(v4.sin_addr));
 	memcpy(&v6.sin6_addr, ip->bytes, sizeof(v6.sin6_addr));
 	const struct sockaddr *address = is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
-	int fd = socket(ip->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(ip->family, (is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
 	int one = 1;
 	int err = 0;
 	if (fd < 0)
 		return -errno;
-	/* Closing connections do not block the port; listeners do. */
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* Closing connections do not block the port; listeners do. With UDP it would let two have it. */
+	if (!is_udp)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!is_v4)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (bind(fd, address, is_v4 ? sizeof(v4) : sizeof(v6)) != 0 ||
-		(port != 0 && listen(fd, 1) != 0))
+		(port != 0 && !is_udp && listen(fd, 1) != 0))
 		err = -errno;
 	close(fd);
 	return err;
@@ -35,7 +36,7 @@ static int try_bind(const struct check_ip *ip, uint16_t port)
 
 static bool is_absent(const struct check_ip *ip)
 {
-	int err = socket_is_wildcard(ip) ? 0 : try_bind(ip, 0);
+	int err = socket_is_wildcard(ip) ? 0 : try_bind(ip, 0, false);
 	/* EINVAL: a link-local address, which is invalid without its link. EAFNOSUPPORT: no IPv6 at all. */
 	return err == -EADDRNOTAVAIL || err == -EINVAL || err == -EAFNOSUPPORT;
 }
@@ -54,7 +55,7 @@ static bool is_ours(const struct listening *listening, const struct ports_proxy 
 {
 	if (listening->pid != 0 && proxy->master != 0)
 		return sockets_is_of(listening->pid, proxy->master);
-	return socket_list_has(proxy->held, &listening->address.ip, listening->address.port);
+	return socket_list_has_address(proxy->held, &listening->address);
 }
 
 /* True: somebody else holds it, and *ret_why says who. */
@@ -66,6 +67,7 @@ static bool is_taken(const struct listeners *listeners, const struct socket_addr
 	for (size_t i = 0; i < listeners->count; i++) {
 		const struct listening *listening = &listeners->items[i];
 		if (listening->address.port != address->port ||
+			listening->address.is_udp != address->is_udp ||
 			!is_in_the_way(listening, &address->ip))
 			continue;
 		if (is_ours(listening, proxy)) {
@@ -101,13 +103,12 @@ struct trial {
 	bool is_absent;
 };
 
-static struct trial try_one(
-	const struct check_ip *ip, uint16_t port, const struct ports_proxy *proxy)
+static struct trial try_one(const struct socket_address *address, const struct ports_proxy *proxy)
 {
-	struct trial trial = {.address = {*ip, port}, .is_absent = is_absent(ip)};
-	if (!trial.is_absent && !socket_list_has(proxy->held, ip, port) &&
-		!socket_list_has(proxy->inherited, ip, port))
-		trial.err = try_bind(ip, port);
+	struct trial trial = {.address = *address, .is_absent = is_absent(&address->ip)};
+	if (!trial.is_absent && !socket_list_has_address(proxy->held, address) &&
+		!socket_list_has_address(proxy->inherited, address))
+		trial.err = try_bind(&address->ip, address->port, address->is_udp);
 	return trial;
 }
 
@@ -121,7 +122,8 @@ static struct trial *try_all(
 		for (size_t k = 0; k < port->bind_count; k++) {
 			struct trial *trial =
 				arena_push(arena, (void **)&trials, &count, sizeof(*trial));
-			*trial = try_one(&port->binds[k], port->port, proxy);
+			struct socket_address address = port_address(port, &port->binds[k]);
+			*trial = try_one(&address, proxy);
 		}
 	}
 	return trials;
@@ -189,7 +191,8 @@ bool ports_have_changed(const struct ports *ports)
 		if (unserved->cause == UNSERVED_ADDRESS && !is_absent(&address->ip))
 			return true;
 		if (unserved->cause == UNSERVED_TAKEN &&
-			(is_absent(&address->ip) || try_bind(&address->ip, address->port) == 0))
+			(is_absent(&address->ip) ||
+				try_bind(&address->ip, address->port, address->is_udp) == 0))
 			return true;
 	}
 	for (size_t i = 0; i < ports->count; i++) {

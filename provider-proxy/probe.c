@@ -356,6 +356,9 @@ void probe_set_listeners(
 	for (size_t i = 0; i < ports->count; i++) {
 		const struct port *port = &ports->items[i];
 		for (size_t k = 0; k < port->bind_count; k++) {
+			/* Nothing that we could ask answers there. */
+			if (port_is_udp(port))
+				continue;
 			if (sockets != NULL &&
 				!socket_list_has(sockets, &port->binds[k], port->port))
 				continue;

@@ -23,12 +23,18 @@ struct host {
 };
 
 /* The rows of one load balancer. */
+/* A port where connections or datagrams are passed on as they are. */
+struct passing_port {
+	uint16_t port;
+	bool is_udp;
+};
+
 struct balancer {
 	RB_ENTRY(balancer) node;
 	struct name name;
 	size_t passthrough_count;
-	uint16_t *tcp_ports;
-	size_t tcp_count;
+	struct passing_port *passing; /* for TCP and UDP */
+	size_t passing_count;
 	bool is_present;
 };
 
@@ -78,7 +84,7 @@ static void drop_if_unused(struct routes *routes, struct balancer *balancer)
 	if (balancer->is_present || balancer->passthrough_count != 0)
 		return;
 	RB_REMOVE(balancer_tree, &routes->balancers, balancer);
-	free(balancer->tcp_ports);
+	free(balancer->passing);
 	free(balancer);
 }
 
@@ -217,40 +223,51 @@ static void want_default(struct routes *routes, const struct name *name, struct 
 	rows_want(routes->rows, ROW_WHOLE, key, str_is_empty(pool_id) ? STR_NONE : name_str(&pool));
 }
 
-static void want_tcp(
-	struct routes *routes, const struct name *name, uint64_t port, struct str pool_id)
+static void want_passing(struct routes *routes, const struct name *name,
+	const struct passing_port *port, struct str pool_id)
 {
 	struct name pool = name_of(NAME_POOL, pool_id);
-	struct str key = arena_printf(&routes->arena, "tcp:%s:%u", name->text, (unsigned)port);
+	struct str key = arena_printf(
+		&routes->arena, "%s:%s:%u", port->is_udp ? "udp" : "tcp", name->text, port->port);
 	rows_want(routes->rows, ROW_WHOLE, key, str_is_empty(pool_id) ? STR_NONE : name_str(&pool));
 }
 
-static bool has_tcp_port(const struct load_balancer *value, uint16_t port)
+/* False: requests are read there, or it is no port. */
+static bool read_passing(const struct listener *listener, struct passing_port *ret_port)
+{
+	*ret_port =
+		(struct passing_port){(uint16_t)listener->port, listener->protocol == LISTENER_UDP};
+	return (listener->protocol == LISTENER_TCP || listener->protocol == LISTENER_UDP) &&
+	       check_port(listener->port);
+}
+
+static bool has_passing(const struct load_balancer *value, const struct passing_port *port)
 {
 	for (size_t i = 0; i < value->listeners.count; i++) {
-		const struct listener *listener = &value->listeners.items[i];
-		if (listener->protocol == LISTENER_TCP && listener->port == port)
+		struct passing_port other;
+		if (read_passing(&value->listeners.items[i], &other) && other.port == port->port &&
+			other.is_udp == port->is_udp)
 			return true;
 	}
 	return false;
 }
 
-static void update_tcp(
+static void update_passing(
 	struct routes *routes, struct balancer *balancer, const struct load_balancer *value)
 {
-	for (size_t i = 0; i < balancer->tcp_count; i++) {
-		if (!has_tcp_port(value, balancer->tcp_ports[i]))
-			want_tcp(routes, &balancer->name, balancer->tcp_ports[i], STR_NONE);
+	for (size_t i = 0; i < balancer->passing_count; i++) {
+		if (!has_passing(value, &balancer->passing[i]))
+			want_passing(routes, &balancer->name, &balancer->passing[i], STR_NONE);
 	}
-	free(balancer->tcp_ports);
-	balancer->tcp_ports = xcalloc(value->listeners.count + 1, sizeof(uint16_t));
-	balancer->tcp_count = 0;
+	free(balancer->passing);
+	balancer->passing = xcalloc(value->listeners.count + 1, sizeof(*balancer->passing));
+	balancer->passing_count = 0;
 	for (size_t i = 0; i < value->listeners.count; i++) {
-		const struct listener *listener = &value->listeners.items[i];
-		if (listener->protocol != LISTENER_TCP || !check_port(listener->port))
+		struct passing_port *port = &balancer->passing[balancer->passing_count];
+		if (!read_passing(&value->listeners.items[i], port))
 			continue;
-		want_tcp(routes, &balancer->name, listener->port, listener->pool);
-		balancer->tcp_ports[balancer->tcp_count++] = (uint16_t)listener->port;
+		want_passing(routes, &balancer->name, port, value->listeners.items[i].pool);
+		balancer->passing_count++;
 	}
 }
 
@@ -266,7 +283,7 @@ static void update_balancer(
 	struct balancer *balancer = find_or_add_balancer(routes, &name);
 	balancer->is_present = !is_removed;
 	want_default(routes, &name, value.default_pool);
-	update_tcp(routes, balancer, &value);
+	update_passing(routes, balancer, &value);
 	drop_if_unused(routes, balancer);
 }
 

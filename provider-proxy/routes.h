@@ -9,7 +9,7 @@
  *                                        gets all its requests
  *   WHOLE   default:<load balancer>      pool of requests that match nothing else
  *   WHOLE   sni:<load balancer>:<host>   pool of TLS connections that are passed through
- *   WHOLE   tcp:<load balancer>:<port>   pool of all connections to the port
+ *   WHOLE   tcp:<load balancer>:<port>   pool of all connections to the port; udp:... of all datagrams
  *   WHOLE   plain:<host name>            the name that takes its place for plain HTTP: its rules are those without tls_only
  *   WHOLE   client:<load balancer>:<host>  what the proxy's writer says of its clients' certificates
  *   WHOLE   <host name><path>            pool or route of exactly that path

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TCP_LISTENING = 0x0a /* TCP_LISTEN of the kernel's net/tcp_states.h */, ANCESTORS_MAX = 4 };
+enum {
+	/* TCP_LISTEN and TCP_CLOSE of the kernel's net/tcp_states.h; sockets of UDP that are not connected have the latter. */
+	TCP_LISTENING = 0x0a,
+	UDP_LISTENING = 0x07,
+	ANCESTORS_MAX = 4
+};
 
 /* ---- addresses ---- */
 
@@ -21,14 +26,20 @@ int socket_compare(const void *a_, const void *b_)
 		return a->port < b->port ? -1 : 1;
 	if (a->ip.family != b->ip.family)
 		return a->ip.family == AF_INET ? -1 : 1;
-	return memcmp(a->ip.bytes, b->ip.bytes, sizeof(a->ip.bytes));
+	int order = memcmp(a->ip.bytes, b->ip.bytes, sizeof(a->ip.bytes));
+	return order != 0 ? order : (int)a->is_udp - (int)b->is_udp;
 }
 
 bool socket_list_has(const struct socket_list *list, const struct check_ip *ip, uint16_t port)
 {
-	struct socket_address wanted = {*ip, port};
+	const struct socket_address wanted = {.ip = *ip, .port = port};
+	return socket_list_has_address(list, &wanted);
+}
+
+bool socket_list_has_address(const struct socket_list *list, const struct socket_address *address)
+{
 	return list != NULL && list->count != 0 &&
-	       bsearch(&wanted, list->items, list->count, sizeof(wanted), socket_compare) != NULL;
+	       bsearch(address, list->items, list->count, sizeof(*address), socket_compare) != NULL;
 }
 
 bool socket_is_wildcard(const struct check_ip *ip)
@@ -59,6 +70,7 @@ bool socket_parse(struct str text, struct socket_address *ret_address)
 	if (!str_to_int(digits, 1, UINT16_MAX, &port) || !check_ip(ip, &ret_address->ip))
 		return false;
 	ret_address->port = (uint16_t)port;
+	ret_address->is_udp = str_starts_with(str_skip(text, len), STR(" udp"));
 	return true;
 }
 
@@ -122,11 +134,10 @@ static bool read_address(const char *hex, int family, struct check_ip *ret_ip)
 	       check_ip(str_from(text), ret_ip);
 }
 
-/* Fields of a line of /proc/net/tcp, proc(5). */
+/* Fields of a line of /proc/net/tcp and the like, proc(5). */
 enum { FIELD_LOCAL = 1, FIELD_STATE = 3, FIELD_UID = 7, FIELD_INODE = 9, FIELD_COUNT };
 
-/* False: listening sockets come first, and there are no more. */
-static bool read_line(const char *line, int family, struct listening *ret)
+static bool read_line(const char *line, int family, unsigned long state, struct listening *ret)
 {
 	static const char blanks[] = " \n";
 	const char *fields[FIELD_COUNT] = {NULL};
@@ -137,7 +148,7 @@ static bool read_line(const char *line, int family, struct listening *ret)
 		fields[count++] = at;
 		at += strcspn(at, blanks);
 	}
-	if (count < FIELD_COUNT || strtoul(fields[FIELD_STATE], NULL, 16) != TCP_LISTENING)
+	if (count < FIELD_COUNT || strtoul(fields[FIELD_STATE], NULL, 16) != state)
 		return false;
 	const char *colon = strchr(fields[FIELD_LOCAL], ':');
 	if (colon == NULL)
@@ -145,11 +156,12 @@ static bool read_line(const char *line, int family, struct listening *ret)
 	ret->uid = (unsigned)strtoul(fields[FIELD_UID], NULL, 10);
 	ret->inode = strtoull(fields[FIELD_INODE], NULL, 10);
 	ret->address.port = (uint16_t)strtoul(colon + 1, NULL, 16);
+	ret->address.is_udp = state == UDP_LISTENING;
 	return read_address(fields[FIELD_LOCAL], family, &ret->address.ip);
 }
 
-static void read_file(const char *path, int family, const uint16_t *ports, size_t port_count,
-	struct arena *arena, struct listeners *listeners)
+static void read_file(const char *path, int family, unsigned long state, const uint16_t *ports,
+	size_t port_count, struct arena *arena, struct listeners *listeners)
 {
 	char line[512];
 	FILE *file = fopen(path, "re");
@@ -158,9 +170,11 @@ static void read_file(const char *path, int family, const uint16_t *ports, size_
 		return;
 	bool more = fgets(line, sizeof(line), file) != NULL; /* the headings */
 	while (more && listeners->count < SOCKETS_MAX && fgets(line, sizeof(line), file) != NULL) {
-		more = read_line(line, family, &found);
-		if (!more || bsearch(&found.address.port, ports, port_count, sizeof(*ports),
-				     compare_ports) == NULL)
+		bool is_listening = read_line(line, family, state, &found);
+		/* Listening sockets of TCP come first. */
+		more = is_listening || state != TCP_LISTENING;
+		if (!is_listening || bsearch(&found.address.port, ports, port_count, sizeof(*ports),
+					     compare_ports) == NULL)
 			continue;
 		struct listening *place = arena_push(
 			arena, (void **)&listeners->items, &listeners->count, sizeof(*place));
@@ -175,8 +189,12 @@ void sockets_find(const uint16_t *ports, size_t port_count, struct arena *arena,
 	*ret_listeners = (struct listeners){0};
 	if (port_count == 0)
 		return;
-	read_file("/proc/net/tcp", AF_INET, ports, port_count, arena, ret_listeners);
-	read_file("/proc/net/tcp6", AF_INET6, ports, port_count, arena, ret_listeners);
+	read_file("/proc/net/tcp", AF_INET, TCP_LISTENING, ports, port_count, arena, ret_listeners);
+	read_file(
+		"/proc/net/tcp6", AF_INET6, TCP_LISTENING, ports, port_count, arena, ret_listeners);
+	read_file("/proc/net/udp", AF_INET, UDP_LISTENING, ports, port_count, arena, ret_listeners);
+	read_file(
+		"/proc/net/udp6", AF_INET6, UDP_LISTENING, ports, port_count, arena, ret_listeners);
 }
 
 /* ---- owners ---- */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who listens on this machine, according to /proc/net/tcp and tcp6, and which processes own those sockets, as far as we may read
+ * Who listens on this machine, according to /proc/net/tcp, tcp6, udp and udp6, and which processes own those sockets, as far as we may read
  * /proc/PID/fd: within the sandbox (Landlock) only of processes that we have started. What cannot be read is not known; nothing here fails.
  */
 #pragma once
@@ -20,6 +20,7 @@ enum {
 struct socket_address {
 	struct check_ip ip;
 	uint16_t port;
+	bool is_udp; /* otherwise TCP, which knows nothing of it */
 };
 
 struct socket_list {
@@ -28,11 +29,13 @@ struct socket_list {
 };
 
 int socket_compare(const void *a, const void *b);
+/* For TCP. */
 bool socket_list_has(const struct socket_list *list, const struct check_ip *ip, uint16_t port);
+bool socket_list_has_address(const struct socket_list *list, const struct socket_address *address);
 bool socket_is_wildcard(const struct check_ip *ip);
 /* Whether only one of the two addresses can be bound, unless both sides use SO_REUSEPORT: they are the same, or one is a wildcard for the other. */
 bool socket_overlaps(const struct check_ip *a, const struct check_ip *b);
-/* "ADDRESS:PORT" or "[ADDRESS]:PORT" at the beginning of the text, up to a blank, `;` or the end of the line. */
+/* "ADDRESS:PORT" or "[ADDRESS]:PORT" at the beginning of the text, up to a blank, `;` or the end of the line; it is one of UDP if " udp" follows. */
 bool socket_parse(struct str text, struct socket_address *ret_address);
 
 struct listening {

@@ -89,8 +89,8 @@ static void tell(struct unserved *unserved, const struct unserved_port *port)
 	char key[96];
 	struct notice_owner owner = notice_of_service(port->load_balancer, port->service);
 	struct name name = name_of(NAME_LOAD_BALANCER, port->load_balancer);
-	snprintf(key, sizeof(key), "%05u/%s/%s", port->address.port, port->address.ip.text,
-		name.text);
+	snprintf(key, sizeof(key), "%05u%s/%s/%s", port->address.port,
+		port->address.is_udp ? "u" : "", port->address.ip.text, name.text);
 	notices_set(
 		unserved->notices, topic, str_from(key), &owner, reason_of(port), port->message);
 }

@@ -180,6 +180,8 @@ static void add_listener(struct builder *b, const struct listener *listener)
 	case LISTENER_TLS_PASSTHROUGH:
 		publish(b, listener, &b->passthrough, "sni");
 		return;
+	case LISTENER_UDP: /* never asked for: capabilities.c has no such word */
+		return;
 	}
 }
 

@@ -128,7 +128,7 @@ static void rank_balancer(struct getting *g, const struct lb_status *status)
 
 static void add_balancer(struct getting *g, const void *value)
 {
-	static const char *const protocols[] = {"http", "https", "tcp", "tls-passthrough"};
+	static const char *const protocols[] = {"http", "https", "tcp", "tls-passthrough", "udp"};
 	static const char *const states[] = {"pending", "applied", "failed"};
 	const struct load_balancer *lb = value;
 	struct lb_status wanted = {.id = lb->key.id};

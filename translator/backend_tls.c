@@ -189,7 +189,8 @@ void backend_tls_settle(const struct backend_tls_request *request, struct arena 
 		.tls = arena_alloc(arena, sizeof(*s.tls)),
 	};
 	bool is_dead = pool->endpoints.count == 0 && str_is_empty(pool->external_name);
-	if (pool->protocol == POOL_TCP || str_is_empty(pool->service.name))
+	if (pool->protocol == POOL_TCP || pool->protocol == POOL_UDP ||
+		str_is_empty(pool->service.name))
 		return;
 	set_protocol(request->wish->protocol, &s);
 	if (pool->tls == NULL) {

@@ -4,6 +4,7 @@
 #include "translator/diag.h"
 #include "translator/dialects/foreign_hosts.h"
 #include "translator/hosts.h"
+#include "translator/keys.h"
 #include "translator/route_settings.h"
 
 #include <stdarg.h>
@@ -11,25 +12,25 @@
 
 enum { SHOWN_PORTS_MAX = 8 };
 #define NAME_PREFIX "name:"
-#define TCP_PREFIX  "tcp:"
 
 /* The port of a plan. */
 struct port_wish {
 	struct str name; /* either name or number */
 	uint64_t number;
 	bool is_first; /* or the first of all */
+	enum ip_protocol protocol;
 };
 
-static bool is_tcp(struct str port)
+static bool is_udp(struct str port)
 {
-	return str_starts_with(port, STR(TCP_PREFIX));
+	return str_starts_with(port, STR(KEY_UDP));
 }
 
 /* Without the settings that make it a pool of its own, see plan.h. */
 static struct str port_as_written(struct str port)
 {
-	if (is_tcp(port))
-		port = str_skip(port, sizeof(TCP_PREFIX) - 1);
+	if (key_is_passed(port))
+		port = str_skip(port, sizeof(KEY_TCP) - 1);
 	const char *settings = str_find(port, '+');
 	if (settings != NULL)
 		port.len = (size_t)(settings - port.p);
@@ -46,14 +47,17 @@ static struct str shown_port(struct str port)
 static struct port_wish read_wish(struct str port)
 {
 	int64_t number = 0;
+	struct port_wish wish = {.protocol = is_udp(port) ? PROTOCOL_UDP : PROTOCOL_TCP};
 	port = port_as_written(port);
 	if (str_eq(port, STR(ROUTE_FIRST_PORT)))
-		return (struct port_wish){.is_first = true};
-	if (str_starts_with(port, STR(NAME_PREFIX)))
-		return (struct port_wish){.name = str_skip(port, sizeof(NAME_PREFIX) - 1)};
-	if (str_to_int(port, 1, 65535, &number))
-		return (struct port_wish){.number = (uint64_t)number};
-	return (struct port_wish){.name = port};
+		wish.is_first = true;
+	else if (str_starts_with(port, STR(NAME_PREFIX)))
+		wish.name = str_skip(port, sizeof(NAME_PREFIX) - 1);
+	else if (str_to_int(port, 1, 65535, &number))
+		wish.number = (uint64_t)number;
+	else
+		wish.name = port;
+	return wish;
 }
 
 static bool is_wished(const struct service_port *port, const struct port_wish *wish)
@@ -63,16 +67,16 @@ static bool is_wished(const struct service_port *port, const struct port_wish *w
 	return wish->number != 0 ? port->port == wish->number : str_eq(port->name, wish->name);
 }
 
-/* Of several ports with the same number, the TCP one. */
+/* Of several ports with the same number, the one of its protocol. */
 static const struct service_port *find_port(
 	const struct service_record *service, const struct port_wish *wish)
 {
 	const struct service_port *found = NULL;
 	for (size_t i = 0; i < service->ports.count; i++) {
 		const struct service_port *port = &service->ports.items[i];
-		if (is_wished(port, wish) && (found == NULL || port->protocol == PROTOCOL_TCP)) {
+		if (is_wished(port, wish) && (found == NULL || port->protocol == wish->protocol)) {
 			found = port;
-			if (port->protocol == PROTOCOL_TCP)
+			if (port->protocol == wish->protocol)
 				break;
 		}
 	}
@@ -263,24 +267,26 @@ static void build_found(const struct backend_request *request, struct arena *are
 			"ports: %.*s",
 			STR_FMT(request->service), diag_quote(arena, shown_port(request->port)),
 			STR_FMT(list_ports(service, arena)));
-	else if (port->protocol != PROTOCOL_TCP)
-		set_problem(problem, arena, "ServicePortNotTCP",
-			"port %s of Service %.*s is not one of TCP, requests for it are answered "
-			"with 503",
-			diag_quote(arena, shown_port(request->port)), STR_FMT(request->service));
+	else if (port->protocol != wish.protocol)
+		set_problem(problem, arena,
+			is_udp(request->port) ? "ServicePortNotUDP" : "ServicePortNotTCP",
+			"port %s of Service %.*s is not one of %s",
+			diag_quote(arena, shown_port(request->port)), STR_FMT(request->service),
+			is_udp(request->port) ? "UDP, nothing is answered"
+					      : "TCP, requests for it are answered with 503");
 	else
 		build_endpoints(request, port, arena, pool, problem);
-	bool has_endpoints = port != NULL && port->protocol == PROTOCOL_TCP &&
+	bool has_endpoints = port != NULL && port->protocol == wish.protocol &&
 			     service->type != SERVICE_EXTERNAL_NAME;
 	if (request->wants_service && has_endpoints && !str_is_empty(service->cluster_ip))
 		build_cluster_address(request, port, arena, pool, problem);
 }
 
-static void pass_bytes(const struct service_record *service, struct pool *pool)
+static void pass_bytes(const struct backend_request *request, struct pool *pool)
 {
-	pool->protocol = POOL_TCP;
+	pool->protocol = is_udp(request->port) ? POOL_UDP : POOL_TCP;
 	pool->tls = NULL;
-	if (service->client_ip_affinity)
+	if (request->record != NULL && request->record->client_ip_affinity)
 		pool->algorithm = ALGORITHM_SOURCE;
 }
 
@@ -299,12 +305,12 @@ void backend_build(const struct backend_request *request, struct arena *arena,
 	}
 	if (request->record != NULL) {
 		build_found(request, arena, ret_pool, ret_problem);
-		if (is_tcp(request->port))
-			pass_bytes(request->record, ret_pool);
+		if (key_is_passed(request->port))
+			pass_bytes(request, ret_pool);
 		return;
 	}
-	if (is_tcp(request->port))
-		ret_pool->protocol = POOL_TCP;
+	if (key_is_passed(request->port))
+		pass_bytes(request, ret_pool);
 	struct port_wish wish = read_wish(request->port);
 	ret_pool->port = wish.number;
 	if (!str_is_empty(request->service)) {

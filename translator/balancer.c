@@ -297,19 +297,21 @@ static void add_listeners(struct builder *b)
 }
 
 /* For a Service. A load balancer that it must no longer have, or may not have, is absent. */
-static void add_tcp(const struct builder *b)
+static void add_ports(const struct builder *b)
 {
 	const struct plan *plan = b->request->plans[0];
 	b->lb->absent = plan->is_leaving || plan->is_refused;
 	b->lb->listeners.items = arena_calloc(b->arena, plan->ports.count, sizeof(struct listener));
-	for (size_t i = 0; i < plan->ports.count && !b->lb->absent; i++)
-		b->lb->listeners.items[b->lb->listeners.count++] =
-			(struct listener){.port = plan->ports.items[i].port,
-				.protocol = LISTENER_TCP,
-				.pool = plan->ports.items[i].pool,
-				.source_ranges = plan->source_ranges,
-				.service = arena_printf(b->arena, "%.*s/%.*s",
-					STR_FMT(plan->self.namespace), STR_FMT(plan->self.name))};
+	for (size_t i = 0; i < plan->ports.count && !b->lb->absent; i++) {
+		const struct plan_port *port = &plan->ports.items[i];
+		struct listener *listener = &b->lb->listeners.items[b->lb->listeners.count++];
+		*listener = (struct listener){.port = port->port,
+			.protocol = port->protocol,
+			.source_ranges = plan->source_ranges,
+			.service = arena_printf(b->arena, "%.*s/%.*s",
+				STR_FMT(plan->self.namespace), STR_FMT(plan->self.name))};
+		plan_port_set(port, listener);
+	}
 }
 
 /* ---- result ---- */
@@ -348,7 +350,7 @@ void balancer_build(const struct balancer_request *request, struct arena *arena,
 	if (ret_balancer->keep)
 		return;
 	if (request->scope == BALANCER_OF_SERVICE)
-		add_tcp(&b);
+		add_ports(&b);
 	else
 		add_listeners(&b);
 	annotations_set_balancer(&b.values, ret_balancer);

@@ -339,7 +339,7 @@ void change_config_map(const struct changes *changes, struct config_map_node *ma
 	}
 	if (map->record.payload == NULL)
 		diagnostics_drop(changes->diagnostics, node);
-	else if (global_options_is_tcp(changes->options, node_key(node)))
+	else if (global_options_is_ports(changes->options, node_key(node)))
 		pending_diagnose(changes->pending, node, DIAGNOSTICS_CONTENT);
 	if (has_options && options != NULL && options != map)
 		replan_users(changes, &options->record.node);

@@ -215,16 +215,18 @@ static void tell_port(const struct ingress_node *ingress, const struct plan *pla
 	static const char *const words[] = {[LISTENER_HTTP] = "HTTP",
 		[LISTENER_HTTPS] = "HTTPS",
 		[LISTENER_TCP] = "TCP",
-		[LISTENER_TLS_PASSTHROUGH] = "TLS"};
+		[LISTENER_TLS_PASSTHROUGH] = "TLS",
+		[LISTENER_UDP] = "UDP"};
 	struct str holder;
-	const struct claim_node *claim = find_other(
-		ingress, claim_port_key(diags->arena, port->port), diags->arena, &holder);
-	if (claim == NULL || (claim->protocol == port->protocol && port->protocol != LISTENER_TCP))
+	const struct claim_node *claim = find_other(ingress,
+		claim_port_key(diags->arena, port->port, port->protocol), diags->arena, &holder);
+	/* One for HTTP is for all who want that. */
+	if (claim == NULL || (claim->protocol == port->protocol && str_is_empty(port->pool)))
 		return;
 	diag_add(diags, &plan->self, "PortConflict", NULL,
-		"port %llu is not opened for %s: it is that of %s for %.*s",
-		(unsigned long long)port->port, words[port->protocol], words[claim->protocol],
-		STR_FMT(holder));
+		"%sport %llu is not opened for %s: it is that of %s for %.*s",
+		port->protocol == LISTENER_UDP ? PLAN_UDP_WORD : "", (unsigned long long)port->port,
+		words[port->protocol], words[claim->protocol], STR_FMT(holder));
 }
 
 void claims_diagnose(const struct claims *claims, const struct ingress_node *ingress,

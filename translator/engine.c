@@ -231,7 +231,7 @@ static int take_settings(struct engine *engine, const struct source_settings *se
 	if (is_news)
 		change_all(&engine->changes);
 	if (is_news)
-		records_settle_tcp(engine->records);
+		records_settle_ports(engine->records);
 	drop_unsynced(engine);
 	check_whole(engine);
 	return 0;

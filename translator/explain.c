@@ -35,7 +35,8 @@ static void explain_listeners(struct explaining *e, const struct load_balancer *
 	static const char *const words[] = {[LISTENER_HTTP] = "http",
 		[LISTENER_HTTPS] = "https",
 		[LISTENER_TCP] = "tcp",
-		[LISTENER_TLS_PASSTHROUGH] = "tls-passthrough"};
+		[LISTENER_TLS_PASSTHROUGH] = "tls-passthrough",
+		[LISTENER_UDP] = "udp"};
 	for (size_t i = 0; i < lb->listeners.count; i++) {
 		const struct listener *listener = &lb->listeners.items[i];
 		add_text(e, &e->to->listeners,

@@ -98,8 +98,8 @@ static const struct diag *own_diag(const struct explaining *e, const struct diag
 /* The port as the Ingress names it, without what the plan writes around it. */
 static struct str plain_port(struct explaining *e, struct str port)
 {
-	if (str_starts_with(port, STR("tcp:")))
-		port = str_skip(port, 4);
+	if (key_is_passed(port))
+		port = str_skip(port, sizeof(KEY_TCP) - 1);
 	const char *plus = str_find(port, '+');
 	return explain_keep(
 		e, (struct str){port.p, plus != NULL ? (size_t)(plus - port.p) : port.len});
@@ -338,8 +338,9 @@ static void explain_default(struct explaining *e)
 static void refuse_port(struct explaining *e, const struct diag_list *diags,
 	const struct plan_port *port, struct inspection_route *route)
 {
-	struct str start =
-		arena_printf(&e->engine->scratch, "port %llu ", (unsigned long long)port->port);
+	struct str start = arena_printf(&e->engine->scratch, "%sport %llu ",
+		port->protocol == LISTENER_UDP ? PLAN_UDP_WORD : "",
+		(unsigned long long)port->port);
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
 		if (is_self(e, &diag->ingress) && str_starts_with(diag->message, start)) {
@@ -352,7 +353,7 @@ static void refuse_port(struct explaining *e, const struct diag_list *diags,
 
 static bool has_port(const struct explaining *e, const struct plan_port *port)
 {
-	struct str key = claim_port_key(&e->engine->scratch, port->port);
+	struct str key = claim_port_key(&e->engine->scratch, port->port, port->protocol);
 	const struct claim_node *claim = graph_find_claim(e->ingress->balancer, key);
 	return e->plan->scope != BALANCER_OF_CLASS || claim == NULL || claim->holder == e->ingress;
 }
@@ -366,7 +367,9 @@ static void explain_port(
 		arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
 	e->to->routes.items = items;
 	*route = (struct inspection_route){
-		.listener = arena_printf(e->arena, "tcp %llu", (unsigned long long)port->port),
+		.listener = arena_printf(e->arena, "%s %llu",
+			port->protocol == LISTENER_UDP ? "udp" : "tcp",
+			(unsigned long long)port->port),
 		.is_served = true,
 	};
 	explain_pool(e, port->pool, route);

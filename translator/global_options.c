@@ -163,17 +163,24 @@ static void tell_missing(const struct global_options *options, const struct obje
 	}
 }
 
-bool global_options_is_tcp(const struct global_options *options, struct str key)
+bool global_options_is_ports(const struct global_options *options, struct str key)
 {
-	return str_eq(key, source_peer_settings(options->source)->tcp_services);
+	const struct source_settings *settings = source_peer_settings(options->source);
+	return str_eq(key, settings->tcp_services) || str_eq(key, settings->udp_services);
 }
 
-static void diagnose_tcp(const struct config_map_node *map, struct diag_list *diags)
+static void diagnose_ports(const struct global_options *options, const struct config_map_node *map,
+	struct diag_list *diags)
 {
+	const struct source_settings *settings = source_peer_settings(options->source);
+	struct str key = node_key(&map->record.node);
 	struct config_map_record record;
 	struct service_record dropped;
 	record_read(&map->record, diags->arena, &record);
-	tcp_services_read(&record, STR(""), diags->arena, diags, &dropped);
+	if (str_eq(key, settings->tcp_services))
+		tcp_services_read(&record, PROTOCOL_TCP, STR(""), diags->arena, diags, &dropped);
+	if (str_eq(key, settings->udp_services))
+		tcp_services_read(&record, PROTOCOL_UDP, STR(""), diags->arena, diags, &dropped);
 	diag_list_finish(diags);
 }
 
@@ -183,8 +190,8 @@ void global_options_diagnose(const struct global_options *options,
 	const struct node *node = &map->record.node;
 	struct nginx_options dropped;
 	struct config_map_record record;
-	if (map->record.payload != NULL && global_options_is_tcp(options, node_key(node)))
-		diagnose_tcp(map, diags);
+	if (map->record.payload != NULL && global_options_is_ports(options, node_key(node)))
+		diagnose_ports(options, map, diags);
 	if (!options->is_there || map->record.payload == NULL ||
 		!str_eq(node_key(node), key_of(options)))
 		return;

@@ -26,8 +26,8 @@ bool global_options_forwarding(const struct global_options *options,
 	struct forwarding *ret_forwarding, bool *ret_reads_proxy);
 /* Whether the options have to be read again after a change of that ConfigMap. */
 bool global_options_concern(const struct global_options *options, struct str key);
-/* Whether it is the ConfigMap with ports for TCP (tcp_services.h), whose owner is told of them here, too. */
-bool global_options_is_tcp(const struct global_options *options, struct str key);
+/* Whether it is a ConfigMap with ports for TCP or UDP (tcp_services.h), whose owner is told of them here, too. */
+bool global_options_is_ports(const struct global_options *options, struct str key);
 /* Reads them anew. */
 void global_options_update(struct global_options *options);
 /* The node of the ConfigMap; NULL: nobody needs it, and it is not there. */

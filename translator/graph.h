@@ -204,7 +204,7 @@ struct host_node {
 };
 
 /* Something on a load balancer shared by classes that only one owner can have. Keys: "name:HOST",
- * the certificate served for a server name; "port:NUMBER", an extra port; "default", the backend
+ * the certificate served for a server name; "port:NUMBER" or "port:NUMBER/udp", an extra port; "default", the backend
  * for hosts that nobody has. The users want it, the holder has it. */
 struct claim_node {
 	struct node node;

@@ -25,3 +25,11 @@ static inline struct str key_number(struct arena *arena, uint64_t number)
 	} while (number != 0);
 	return arena_str(arena, (struct str){digits + first, sizeof(digits) - first});
 }
+
+/* Before the port in the key of a pool whose bytes are passed on; equally long. */
+#define KEY_TCP "tcp:"
+#define KEY_UDP "udp:"
+static inline bool key_is_passed(struct str port)
+{
+	return str_starts_with(port, STR(KEY_TCP)) || str_starts_with(port, STR(KEY_UDP));
+}

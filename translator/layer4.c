@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/layer4.h"
 
+#include "translator/dialects/ingress_nginx_streams.h"
 #include "translator/keys.h"
 #include "translator/tcp_services.h"
 
@@ -75,7 +76,9 @@ static int compare_ports(const void *left, const void *right)
 {
 	const struct plan_port *a = left;
 	const struct plan_port *b = right;
-	return (a->port > b->port) - (a->port < b->port);
+	if (a->port != b->port)
+		return (a->port > b->port) - (a->port < b->port);
+	return (a->protocol == LISTENER_UDP) - (b->protocol == LISTENER_UDP);
 }
 
 static int compare_pools(const void *left, const void *right)
@@ -105,15 +108,22 @@ static const char *check_port(const struct maker *m, const struct service_port *
 		(context->cannot.policies & POLICY_PROXY_PROTOCOL) != 0)
 		return "this kind of load balancer does not speak the PROXY protocol: leave PROXY "
 		       "out, and let what stands in front, and the backend, do without it";
+	if (port->protocol == PROTOCOL_UDP)
+		return context->cannot.udp ? "this kind of load balancer cannot serve UDP" : NULL;
 	if (port->protocol != PROTOCOL_TCP)
-		return arena_printf(m->arena, "%s cannot be served, only TCP",
-			port->protocol == PROTOCOL_UDP ? "UDP" : "SCTP")
-			.p;
+		return "SCTP cannot be served";
+	if (context->cannot.tcp)
+		return "this kind of load balancer cannot serve TCP";
 	if (m->plan->scope != BALANCER_OF_CLASS)
 		return NULL;
 	if (port->port == context->http_port || port->port == context->https_port)
 		return "it is that of HTTP or HTTPS for all Ingresses";
 	return NULL;
+}
+
+static const char *prefix_of(const struct service_port *port)
+{
+	return port->protocol == PROTOCOL_UDP ? KEY_UDP : KEY_TCP;
 }
 
 /* See tcp_services.h. */
@@ -123,18 +133,31 @@ static void lead_elsewhere(
 	const char *slash = str_find(port->name, '/');
 	pool->namespace = (struct str){port->name.p, (size_t)(slash - port->name.p)};
 	pool->service = str_skip(port->name, pool->namespace.len + 1);
-	pool->port = port->target_number != 0
-			     ? arena_printf(m->arena, "tcp:%llu",
-				       (unsigned long long)port->target_number)
-			     : arena_printf(m->arena, "tcp:%.*s", STR_FMT(port->target_name));
+	pool->port = port->target_number != 0 ? arena_printf(m->arena, "%s%llu", prefix_of(port),
+							(unsigned long long)port->target_number)
+					      : arena_printf(m->arena, "%s%.*s", prefix_of(port),
+							STR_FMT(port->target_name));
 	if (sends_proxy(m, port))
 		pool->port = arena_printf(m->arena, "%.*s" PLAN_SENDS_PROXY, STR_FMT(pool->port));
+}
+
+/* When sessions end: as ingress-nginx has it, if that is who the port is from. */
+static void set_sessions(const struct maker *m, struct plan_port *wanted)
+{
+	const struct nginx_options *options = m->context->nginx_options;
+	wanted->protocol = LISTENER_UDP;
+	if (!m->plan->self.is_config_map)
+		return;
+	wanted->idle_s = nginx_streams_idle_s(options);
+	wanted->responses = nginx_streams_responses(options);
+	wanted->one_way = wanted->responses == 0;
 }
 
 static void add_port(const struct maker *m, const struct service_port *port)
 {
 	struct plan *plan = m->plan;
-	struct str key = arena_printf(m->arena, "tcp:%llu", (unsigned long long)port->port);
+	struct str key =
+		arena_printf(m->arena, "%s%llu", prefix_of(port), (unsigned long long)port->port);
 	struct plan_pool pool = {
 		.namespace = plan->self.namespace, .service = plan->self.name, .port = key};
 	if (plan->self.is_config_map)
@@ -142,8 +165,13 @@ static void add_port(const struct maker *m, const struct service_port *port)
 	struct str service = key_join(m->arena, pool.namespace, '/', pool.service);
 	pool.id = key_join(m->arena, service, ':', pool.port);
 	plan->pools.items[plan->pools.count++] = pool;
-	plan->ports.items[plan->ports.count++] =
-		(struct plan_port){port->port, LISTENER_TCP, pool.id, reads_proxy(m, port)};
+	struct plan_port *wanted = &plan->ports.items[plan->ports.count++];
+	*wanted = (struct plan_port){.port = port->port,
+		.protocol = LISTENER_TCP,
+		.pool = pool.id,
+		.reads_proxy = reads_proxy(m, port)};
+	if (port->protocol == PROTOCOL_UDP)
+		set_sessions(m, wanted);
 }
 
 static const char *field_of(const struct maker *m, const struct service_port *port, size_t index)
@@ -168,8 +196,13 @@ static void read_ports(const struct maker *m)
 			add_port(m, port);
 		else
 			diag_add(m->diags, &plan->self, "PortNotServed", field_of(m, port, i),
-				"port %llu is not served: %s", (unsigned long long)port->port,
-				problem);
+				"%sport %llu is not served: %s",
+				port->protocol == PROTOCOL_UDP ? PLAN_UDP_WORD : "",
+				(unsigned long long)port->port, problem);
+	}
+	if (plan->self.is_config_map && m->context->nginx_options != NULL) {
+		plan->config_maps.items = arena_calloc(m->arena, 1, sizeof(struct str));
+		plan->config_maps.items[plan->config_maps.count++] = m->context->nginx_options->map;
 	}
 	if (plan->ports.count > 1) {
 		qsort(plan->ports.items, plan->ports.count, sizeof(struct plan_port),
@@ -213,6 +246,11 @@ static void serve(const struct maker *m)
 	plan->is_refused = plan->ports.count == 0;
 }
 
+static bool is_unable(const struct plan_context *context)
+{
+	return context->cannot.tcp && context->cannot.udp;
+}
+
 void layer4_plan(const struct service_record *service, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags)
 {
@@ -229,7 +267,7 @@ void layer4_plan(const struct service_record *service, const struct plan_context
 		.created = service->created,
 		.is_leaving = !ours && service->finalizer,
 	};
-	if (!ours && (!ret_plan->is_leaving || context->is_released || context->cannot.tcp))
+	if (!ours && (!ret_plan->is_leaving || context->is_released || is_unable(context)))
 		return;
 	if (is_map && context->grouping != GROUPING_MERGED) {
 		diag_add(diags, &ret_plan->self, "NotSupported", NULL,
@@ -237,7 +275,7 @@ void layer4_plan(const struct service_record *service, const struct plan_context
 			"kind has none");
 		return;
 	}
-	if (context->cannot.tcp) {
+	if (is_unable(context)) {
 		diag_add(diags, &ret_plan->self, "NotSupported", "spec.type",
 			"this kind of load balancer cannot serve Services of type LoadBalancer");
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a Service of type LoadBalancer asks for: a TCP listener for each of its ports, on a load
+ * What a Service of type LoadBalancer asks for: a listener for each of its ports of TCP and UDP, on a load
  * balancer of its own or on that of our class. spec.loadBalancerClass decides whether it is ours.
  * One that no longer is, or is being deleted, but still has our finalizer, is leaving: its load
  * balancer must be removed first (Kubernetes' cloud-provider, service controller). Pure.

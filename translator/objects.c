@@ -108,7 +108,7 @@ static void gather_ports(const struct objects *objects, struct balancer_node *ba
 		*port = (struct shared_port){.port = number,
 			.protocol = claim->protocol,
 			.created = plans_get(objects->plans, claim->holder)->plan.created};
-		if (claim->protocol == LISTENER_TCP)
+		if (claim->protocol == LISTENER_TCP || claim->protocol == LISTENER_UDP)
 			port->holder = plans_make(objects->plans, claim->holder, objects->scratch);
 	}
 	request->ports = ports;

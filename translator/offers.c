@@ -102,7 +102,9 @@ static struct offer_list *make(const struct offers *offers, struct ingress_node 
 				(struct offer){.secret = secrets[i]});
 	}
 	for (size_t i = 0; i < plan->ports.count; i++)
-		add(list, ingress, claim_port_key(arena, plan->ports.items[i].port),
+		add(list, ingress,
+			claim_port_key(
+				arena, plan->ports.items[i].port, plan->ports.items[i].protocol),
 			(struct offer){.protocol = plan->ports.items[i].protocol});
 	if (!str_is_empty(plan->default_pool))
 		add(list, ingress, STR(CLAIM_DEFAULT), (struct offer){0});

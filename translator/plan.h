@@ -35,6 +35,7 @@ enum balancer_scope {
 struct plan_limits {
 	uint64_t policies; /* enum policy_bit */
 	bool tcp;
+	bool udp;
 	bool tls_passthrough;
 	bool source_ranges;
 };
@@ -81,7 +82,8 @@ struct plan_pool {
 	struct str id;
 	struct str namespace; /* of the Service; empty: the Ingress's own */
 	struct str service;   /* empty: the backend was refused, the pool has no endpoints */
-	struct str port; /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
+	struct str
+		port; /* KEY_TCP or KEY_UDP before it: bytes are passed on; "+..." behind it: settings */
 	const struct stickiness
 		*stickiness; /* all of these only where a class shares a load balancer */
 	const struct health_check *check;
@@ -89,16 +91,25 @@ struct plan_pool {
 	const struct backend_wish *backend; /* likewise; NULL: as its port says */
 };
 
-/* A port that this owner wants for TCP connections, or on a load balancer that it shares. */
+/* Before "port" in messages: one for UDP is another than that for TCP with its number. */
+#define PLAN_UDP_WORD "UDP "
+
 /* Behind the port of a pool whose endpoints are told who the client is by the PROXY protocol: settings of its own, as others have. */
 #define PLAN_SENDS_PROXY "+proxy"
 
+/* A port that this owner wants for TCP connections or UDP datagrams, or on a load balancer that it shares. */
 struct plan_port {
 	uint64_t port;
 	enum listener_protocol protocol;
-	struct str pool; /* id, for TCP */
+	struct str pool; /* id, for TCP and UDP */
 	bool reads_proxy;
+	/* UDP: as in struct listener. */
+	uint64_t idle_s;
+	uint64_t responses;
+	bool one_way;
 };
+/* What it wants of the listener, but for who wants it. */
+void plan_port_set(const struct plan_port *port, struct listener *listener);
 
 /* Limit of TLS entries without hosts, with different Secrets, where a class shares a load balancer: each is compared with all
  * hosts. */

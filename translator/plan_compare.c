@@ -2,6 +2,15 @@
 /* The comparisons of plan.h: they find out what a changed Ingress affects, so that nothing else is rebuilt. */
 #include "translator/plan.h"
 
+void plan_port_set(const struct plan_port *port, struct listener *listener)
+{
+	listener->pool = port->pool;
+	listener->reads_proxy = port->reads_proxy;
+	listener->idle_s = port->idle_s;
+	listener->responses = port->responses;
+	listener->one_way = port->one_way;
+}
+
 int plan_compare_ages(const struct plan *a, const struct plan *b)
 {
 	if (a->created != b->created)
@@ -35,7 +44,9 @@ static bool same_ports(const struct plan *a, const struct plan *b)
 		const struct plan_port *x = &a->ports.items[i];
 		const struct plan_port *y = &b->ports.items[i];
 		if (x->port != y->port || x->protocol != y->protocol ||
-			x->reads_proxy != y->reads_proxy || !str_eq(x->pool, y->pool))
+			x->reads_proxy != y->reads_proxy || x->idle_s != y->idle_s ||
+			x->responses != y->responses || x->one_way != y->one_way ||
+			!str_eq(x->pool, y->pool))
 			return false;
 	}
 	return true;

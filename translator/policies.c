@@ -2,6 +2,7 @@
 #include "translator/policies.h"
 
 #include "translator/digest.h"
+#include "translator/keys.h"
 #include "translator/policy_words.h"
 
 /* ---- refusals ---- */
@@ -127,7 +128,7 @@ void policies_settle_pool(const struct plan *plan, struct arena *arena, struct p
 		*copy = *check;
 		pool->check = copy;
 	}
-	if (annotations_ask_backends(values) && !str_starts_with(pool->port, STR("tcp:"))) {
+	if (annotations_ask_backends(values) && !key_is_passed(pool->port)) {
 		struct backend_wish *copy = arena_alloc(arena, sizeof(*copy));
 		*copy = values->backend;
 		pool->backend = copy;
@@ -137,7 +138,7 @@ void policies_settle_pool(const struct plan *plan, struct arena *arena, struct p
 		digest = mix_stickiness(digest, pool->stickiness);
 	if (pool->check != NULL)
 		digest = mix_check(digest, pool->check);
-	if (!str_starts_with(pool->port, STR("tcp:")))
+	if (!key_is_passed(pool->port))
 		pool->hash = plan->route.hash;
 	if (pool->hash != NULL)
 		digest = mix_hash(digest, pool->hash);

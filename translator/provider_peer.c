@@ -13,6 +13,7 @@ struct provider_peer {
 	bool is_up;
 	bool has_source_ranges;
 	bool reports_applied;
+	bool lacks_udp;
 	enum grouping grouping;
 	uint64_t policies_missing; /* see policies.h */
 	struct str_list protocols; /* owned */
@@ -62,6 +63,12 @@ static bool reports_applied(const struct capabilities *capabilities)
 	return has_word(&capabilities->features, STR("applied"));
 }
 
+/* Unlike other protocols it has to be listed, and version 1 has no word for it. */
+static bool lacks_udp(const struct hello *peer, const struct capabilities *capabilities)
+{
+	return peer->version_max < 2 || !has_word(&capabilities->protocols, STR("udp"));
+}
+
 /* In version 1 nothing was known of what is done with requests. */
 static uint64_t missing_of(const struct hello *peer, const struct capabilities *capabilities)
 {
@@ -69,10 +76,11 @@ static uint64_t missing_of(const struct hello *peer, const struct capabilities *
 	return peer->version_max < 2 ? missing | policies_of_requests() : missing;
 }
 
-static bool is_same(
-	const struct provider_peer *provider, const struct capabilities *now, uint64_t missing)
+static bool is_same(const struct provider_peer *provider, const struct hello *peer,
+	const struct capabilities *now, uint64_t missing)
 {
-	return provider->grouping == now->grouping && provider->policies_missing == missing &&
+	return provider->lacks_udp == lacks_udp(peer, now) && provider->grouping == now->grouping &&
+	       provider->policies_missing == missing &&
 	       provider->has_source_ranges == has_source_ranges(now) &&
 	       provider->reports_applied == reports_applied(now) &&
 	       str_list_eq(&provider->protocols, &now->protocols);
@@ -85,12 +93,13 @@ bool provider_peer_take_capabilities(struct provider_peer *provider, const struc
 		peer->capabilities != NULL ? peer->capabilities : &none;
 	const struct str_list *protocols = &capabilities->protocols;
 	uint64_t missing = missing_of(peer, capabilities);
-	if (is_same(provider, capabilities, missing))
+	if (is_same(provider, peer, capabilities, missing))
 		return false;
 	free_protocols(&provider->protocols);
 	provider->policies_missing = missing;
 	provider->has_source_ranges = has_source_ranges(capabilities);
 	provider->reports_applied = reports_applied(capabilities);
+	provider->lacks_udp = lacks_udp(peer, capabilities);
 	provider->grouping = capabilities->grouping;
 	provider->protocols.items = xcalloc(protocols->count, sizeof(struct str));
 	provider->protocols.count = protocols->count;
@@ -142,6 +151,7 @@ struct plan_limits provider_peer_limits(const struct provider_peer *provider)
 	return (struct plan_limits){
 		.policies = provider->policies_missing,
 		.tcp = !provider_peer_can_serve(provider, STR("tcp")),
+		.udp = provider->lacks_udp,
 		.tls_passthrough = !provider_peer_can_serve(provider, STR("tls-passthrough")),
 		.source_ranges = !provider->has_source_ranges,
 	};

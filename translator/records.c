@@ -22,7 +22,8 @@ struct records {
 	uint8_t marks[RECORD_KIND_COUNT]; /* of the current sync, for each kind */
 	struct record *made;              /* here, see records_put_made(); NULL: nothing */
 	const struct source_peer *source;
-	struct record *tcp; /* likewise, of the ConfigMap with ports for TCP */
+	/* Likewise, of the ConfigMaps with ports for TCP and UDP. */
+	struct record *ports[PROTOCOL_UDP + 1];
 };
 
 struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
@@ -156,70 +157,86 @@ static void put_front(
 	}
 }
 
-/* ---- ports for TCP ---- */
+/* ---- ports for TCP and UDP ---- */
 
-static void forget_tcp(struct records *records)
+static struct str map_of(const struct records *records, enum ip_protocol protocol)
 {
-	struct record *tcp = records->tcp;
-	records->tcp = NULL;
-	if (tcp != NULL && tcp->payload != NULL)
-		forget(records, tcp);
+	const struct source_settings *settings = source_peer_settings(records->source);
+	return protocol == PROTOCOL_UDP ? settings->udp_services : settings->tcp_services;
+}
+
+static void forget_ports(struct records *records, enum ip_protocol protocol)
+{
+	struct record *front = records->ports[protocol];
+	records->ports[protocol] = NULL;
+	if (front != NULL && front->payload != NULL)
+		forget(records, front);
 }
 
 /* Changes may reset the arena, so nothing of it is used behind the first of them. */
-static void put_tcp(struct records *records, const struct config_map_record *map)
+static void put_ports(
+	struct records *records, enum ip_protocol protocol, const struct config_map_record *map)
 {
 	struct schema_error error = {""};
 	struct service_record service;
 	struct buf frame;
 	const struct source_settings *settings = source_peer_settings(records->source);
-	tcp_services_read(map, settings->load_balancer_class, records->scratch, NULL, &service);
+	tcp_services_read(
+		map, protocol, settings->load_balancer_class, records->scratch, NULL, &service);
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	/* With the suffix its name may be too long. */
 	int err = message_encode_record(&service, &frame, &error);
-	struct record *tcp = err == 0 ? graph_get(records->graph, NODE_FRONT,
-						key_text(&service.key, records->scratch))
-				      : NULL;
+	struct record *front = err == 0 ? graph_get(records->graph, NODE_FRONT,
+						  key_text(&service.key, records->scratch))
+					: NULL;
 	char *uid = str_dup(service.key.uid);
-	if (tcp != records->tcp)
-		forget_tcp(records);
-	records->tcp = tcp;
-	if (tcp != NULL)
-		store(records, tcp, str_skip(buf_str(&frame), FRAME_HEAD_LEN), 0, str_from(uid));
+	if (front != records->ports[protocol])
+		forget_ports(records, protocol);
+	records->ports[protocol] = front;
+	if (front != NULL)
+		store(records, front, str_skip(buf_str(&frame), FRAME_HEAD_LEN), 0, str_from(uid));
 	free(uid);
 	buf_fini(&frame);
 }
 
-void records_settle_tcp(struct records *records)
+static void settle_ports(struct records *records, enum ip_protocol protocol)
 {
-	struct str key = source_peer_settings(records->source)->tcp_services;
+	struct str key = map_of(records, protocol);
 	struct record *record = graph_find(records->graph, NODE_CONFIG_MAP, key);
 	struct config_map_record map;
 	if (str_is_empty(key) || record == NULL || record->payload == NULL) {
-		forget_tcp(records);
+		forget_ports(records, protocol);
 		return;
 	}
 	record_read(record, records->scratch, &map);
-	put_tcp(records, &map);
+	put_ports(records, protocol, &map);
 }
 
-static bool is_of_tcp(const struct records *records, enum record_kind kind, struct str key)
+void records_settle_ports(struct records *records)
 {
-	return kind == RECORD_CONFIG_MAP &&
-	       str_eq(key, source_peer_settings(records->source)->tcp_services);
+	settle_ports(records, PROTOCOL_TCP);
+	settle_ports(records, PROTOCOL_UDP);
+}
+
+/* Whether it is a ConfigMap with such ports. */
+static bool has_ports(const struct records *records, enum record_kind kind, struct str key)
+{
+	return kind == RECORD_CONFIG_MAP && (str_eq(key, map_of(records, PROTOCOL_TCP)) ||
+						    str_eq(key, map_of(records, PROTOCOL_UDP)));
 }
 
 static void drop(struct records *records, struct record *record)
 {
-	if (record == records->made || record == records->tcp)
+	if (record == records->made || record == records->ports[PROTOCOL_TCP] ||
+		record == records->ports[PROTOCOL_UDP])
 		return;
-	bool is_tcp = record->node.kind == NODE_CONFIG_MAP &&
-		      is_of_tcp(records, RECORD_CONFIG_MAP, node_key(&record->node));
+	bool is_ports = record->node.kind == NODE_CONFIG_MAP &&
+			has_ports(records, RECORD_CONFIG_MAP, node_key(&record->node));
 	if (record->node.kind == NODE_SERVICE)
 		put_front(records, node_key(&record->node), false, STR_NONE, STR_NONE);
 	forget(records, record);
-	if (is_tcp)
-		records_settle_tcp(records);
+	if (is_ports)
+		records_settle_ports(records);
 }
 
 static void put(struct records *records, struct str key, struct str payload, const void *value)
@@ -227,13 +244,13 @@ static void put(struct records *records, struct str key, struct str payload, con
 	const struct record_key *record_key = value;
 	enum record_kind kind = record_key->kind;
 	struct record *record = graph_get(records->graph, record_node_kind(kind), key);
-	bool is_tcp = is_of_tcp(records, kind, key);
+	bool is_ports = has_ports(records, kind, key);
 	record->node.mark = records->marks[kind];
 	store(records, record, payload, 0, record_key->uid);
 	if (kind == RECORD_SERVICE)
 		put_front(records, key, layer4_is_front(value), payload, record_key->uid);
-	if (is_tcp)
-		records_settle_tcp(records);
+	if (is_ports)
+		records_settle_ports(records);
 }
 
 /* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids contain them: a slash

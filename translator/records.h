@@ -21,8 +21,8 @@ int records_take(
 int records_delete(struct records *records, const struct record_key *key);
 /* A Secret that no watcher sends: it stays, whatever one does. To be called once. */
 void records_put_made(struct records *records, const struct secret_record *secret);
-/* Settings have changed: whose ports for TCP are served is determined anew. */
-void records_settle_tcp(struct records *records);
+/* Settings have changed: whose ports for TCP and UDP are served is determined anew. */
+void records_settle_ports(struct records *records);
 /* The object exists but cannot be read now: its last known record counts as repeated. `payload`: of the `keep`
  * message. */
 int records_keep(struct records *records, const struct record_key *key, struct str payload);

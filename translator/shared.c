@@ -28,20 +28,21 @@ static size_t cost_of(const struct shared_port *port)
 	return port->holder != NULL ? bytes + 2 * port->holder->self.name.len + 128 : bytes;
 }
 
-static struct listener tcp_listener(const struct shared_port *port, struct arena *arena)
+static struct listener passing_listener(const struct shared_port *port, struct arena *arena)
 {
 	const struct plan *holder = port->holder;
 	struct listener listener = {.port = port->port,
-		.protocol = LISTENER_TCP,
+		.protocol = port->protocol,
 		.source_ranges = holder->source_ranges,
 		.service = arena_printf(arena, "%.*s/%.*s%s", STR_FMT(holder->self.namespace),
 			STR_FMT(holder->self.name),
-			holder->self.is_config_map ? TCP_SERVICES_SUFFIX : "")};
+			!holder->self.is_config_map      ? ""
+			: port->protocol == LISTENER_UDP ? TCP_SERVICES_UDP_SUFFIX
+							 : TCP_SERVICES_SUFFIX)};
 	for (size_t i = 0; i < holder->ports.count; i++) {
-		if (holder->ports.items[i].port != port->port)
-			continue;
-		listener.pool = holder->ports.items[i].pool;
-		listener.reads_proxy = holder->ports.items[i].reads_proxy;
+		const struct plan_port *wanted = &holder->ports.items[i];
+		if (wanted->port == port->port && wanted->protocol == port->protocol)
+			plan_port_set(wanted, &listener);
 	}
 	return listener;
 }
@@ -50,8 +51,9 @@ static int compare_listeners(const void *left, const void *right)
 {
 	const struct listener *a = left;
 	const struct listener *b = right;
-	return a->port != b->port ? (a->port > b->port) - (a->port < b->port)
-				  : str_cmp(a->address, b->address);
+	int order = a->port != b->port ? (a->port > b->port) - (a->port < b->port)
+				       : str_cmp(a->address, b->address);
+	return order != 0 ? order : (a->protocol == LISTENER_UDP) - (b->protocol == LISTENER_UDP);
 }
 
 static void add_class_listeners(const struct shared_request *request, struct load_balancer *lb)
@@ -76,8 +78,8 @@ static struct listener port_listener(
 {
 	struct listener listener = {
 		.port = port->port, .protocol = LISTENER_HTTP, .reads_proxy = request->reads_proxy};
-	if (port->protocol == LISTENER_TCP)
-		listener = tcp_listener(port, arena);
+	if (port->holder != NULL)
+		listener = passing_listener(port, arena);
 	else if (port->protocol == LISTENER_HTTPS)
 		set_tls(request, &listener);
 	listener.created = port->created;

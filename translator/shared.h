@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Builds the load balancer that classes share, or that of one class: the ports of HTTP and HTTPS, extra
- * ports for either, and the TCP ports of Services. Who holds what was settled before. HTTPS listeners exist
+ * ports for either, and the ports of Services for TCP and UDP. Who holds what was settled before. HTTPS listeners exist
  * only if there is a certificate to serve, or a server name whose TLS is passed through. Pure.
  */
 #pragma once
@@ -14,7 +14,7 @@ enum { SHARED_LISTENERS_MAX = 8192, SHARED_BYTES_MAX = 2 * 1024 * 1024 };
 struct shared_port {
 	uint64_t port;
 	enum listener_protocol protocol;
-	const struct plan *holder; /* of TCP */
+	const struct plan *holder; /* of TCP and UDP */
 	uint64_t created;          /* of the holder */
 };
 

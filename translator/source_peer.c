@@ -42,6 +42,7 @@ static void free_settings(struct source_settings *settings)
 	free_text(settings->load_balancer_class);
 	free_text(settings->nginx_options);
 	free_text(settings->tcp_services);
+	free_text(settings->udp_services);
 }
 
 void source_peer_free(struct source_peer *source)
@@ -81,6 +82,7 @@ static bool same_settings(const struct source_settings *a, const struct source_s
 	       str_eq(a->load_balancer_class, b->load_balancer_class) &&
 	       str_eq(a->nginx_options, b->nginx_options) &&
 	       str_eq(a->tcp_services, b->tcp_services) &&
+	       str_eq(a->udp_services, b->udp_services) &&
 	       a->without_load_balancer_class == b->without_load_balancer_class;
 }
 
@@ -99,6 +101,7 @@ static void replace_settings(struct source_peer *source, const struct source_set
 		.load_balancer_class = copy_text(settings->load_balancer_class),
 		.nginx_options = copy_text(settings->nginx_options),
 		.tcp_services = copy_text(settings->tcp_services),
+		.udp_services = copy_text(settings->udp_services),
 		.without_load_balancer_class = settings->without_load_balancer_class,
 	};
 	log_event(&EV_SETTINGS, LOG_TEXT("ingress_class", settings->ingress_class),

@@ -351,7 +351,8 @@ static bool has_port(
 	if (plan->scope != BALANCER_OF_CLASS)
 		return plan->ports.count != 0;
 	for (size_t i = 0; i < plan->ports.count; i++) {
-		struct str key = claim_port_key(statuses->scratch, plan->ports.items[i].port);
+		struct str key = claim_port_key(statuses->scratch, plan->ports.items[i].port,
+			plan->ports.items[i].protocol);
 		const struct claim_node *claim = graph_find_claim(front->balancer, key);
 		if (claim != NULL && claim->holder == front)
 			return true;

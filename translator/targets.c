@@ -72,7 +72,8 @@ static void gather_claims(
 				 ->node;
 	for (size_t i = 0; i < plan->ports.count; i++)
 		t->items[t->count++] = &graph_get_claim(
-			t->balancer, claim_port_key(arena, plan->ports.items[i].port))
+			t->balancer, claim_port_key(arena, plan->ports.items[i].port,
+					     plan->ports.items[i].protocol))
 						->node;
 	if (!str_is_empty(plan->default_pool))
 		t->items[t->count++] = &graph_get_claim(t->balancer, STR(CLAIM_DEFAULT))->node;

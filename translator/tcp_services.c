@@ -5,6 +5,7 @@ struct reader {
 	struct arena *arena;
 	struct diag_list *diags;
 	struct object_ref self;
+	bool is_udp;
 	struct service_record *service;
 };
 
@@ -13,6 +14,13 @@ static void refuse(const struct reader *r, struct str key, const char *problem)
 	diag_add(r->diags, &r->self, "PortNotServed",
 		arena_printf(r->arena, "data[%s]", diag_quote(r->arena, key)).p,
 		"it is not served: %s", problem);
+}
+
+static void tell_no_proxy(const struct reader *r, struct str key)
+{
+	diag_add(r->diags, &r->self, "NotSupported",
+		arena_printf(r->arena, "data[%s]", diag_quote(r->arena, key)).p,
+		"the PROXY protocol is for TCP: the port is served without it");
 }
 
 /* The text before the character, which goes with it; all of it, if there is none. */
@@ -73,10 +81,13 @@ static const char *read_entry(
 	const char *problem = read_proxy(rest, &proxy);
 	if (problem != NULL)
 		return problem;
+	if (r->is_udp && proxy.len != 0)
+		tell_no_proxy(r, entry->key);
 	*ret_port = (struct service_port){
 		.name = arena_printf(r->arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name)),
 		.port = (uint64_t)port,
-		.app_protocol = proxy};
+		.protocol = r->is_udp ? PROTOCOL_UDP : PROTOCOL_TCP,
+		.app_protocol = r->is_udp ? STR("") : proxy};
 	if (str_to_int(target, 1, 65535, &number))
 		ret_port->target_number = (uint64_t)number;
 	else if (is_label(target, true))
@@ -86,8 +97,9 @@ static const char *read_entry(
 	return NULL;
 }
 
-void tcp_services_read(const struct config_map_record *map, struct str load_balancer_class,
-	struct arena *arena, struct diag_list *diags, struct service_record *ret_service)
+void tcp_services_read(const struct config_map_record *map, enum ip_protocol protocol,
+	struct str load_balancer_class, struct arena *arena, struct diag_list *diags,
+	struct service_record *ret_service)
 {
 	const struct reader r = {
 		.arena = arena,
@@ -96,13 +108,14 @@ void tcp_services_read(const struct config_map_record *map, struct str load_bala
 			.name = map->key.name,
 			.uid = map->key.uid,
 			.is_config_map = true},
+		.is_udp = protocol == PROTOCOL_UDP,
 		.service = ret_service,
 	};
 	*ret_service = (struct service_record){
 		.key = {.kind = RECORD_SERVICE,
 			.namespace = map->key.namespace,
-			.name = arena_printf(
-				arena, "%.*s" TCP_SERVICES_SUFFIX, STR_FMT(map->key.name)),
+			.name = arena_printf(arena, "%.*s%s", STR_FMT(map->key.name),
+				r.is_udp ? TCP_SERVICES_UDP_SUFFIX : TCP_SERVICES_SUFFIX),
 			.uid = map->key.uid},
 		.type = SERVICE_LOAD_BALANCER,
 		.load_balancer_class = load_balancer_class,
@@ -124,7 +137,10 @@ void tcp_services_read(const struct config_map_record *map, struct str load_bala
 
 bool tcp_services_is_owner(struct str name, struct str *ret_map)
 {
-	if (!str_ends_with(name, STR(TCP_SERVICES_SUFFIX)))
+	_Static_assert(sizeof(TCP_SERVICES_SUFFIX) == sizeof(TCP_SERVICES_UDP_SUFFIX),
+		"they are cut off alike");
+	if (!str_ends_with(name, STR(TCP_SERVICES_SUFFIX)) &&
+		!str_ends_with(name, STR(TCP_SERVICES_UDP_SUFFIX)))
 		return false;
 	*ret_map = (struct str){name.p, name.len - (sizeof(TCP_SERVICES_SUFFIX) - 1)};
 	return true;

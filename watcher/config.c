@@ -65,6 +65,9 @@ struct named_refs_config config_named(const struct config *config)
 	if (config->tcp_services_configmap != NULL)
 		(void)named_refs_split(str_from(config->tcp_services_configmap),
 			&named.tcp_namespace, &named.tcp_name);
+	if (config->udp_services_configmap != NULL)
+		(void)named_refs_split(str_from(config->udp_services_configmap),
+			&named.udp_namespace, &named.udp_name);
 	return named;
 }
 
@@ -127,6 +130,9 @@ char *config_check(const struct config *config)
 	map = config->tcp_services_configmap;
 	if (map != NULL && !named_refs_split(str_from(map), &dummy, &dummy))
 		return xasprintf("--tcp-services-configmap %s: NAMESPACE/NAME is expected", map);
+	map = config->udp_services_configmap;
+	if (map != NULL && !named_refs_split(str_from(map), &dummy, &dummy))
+		return xasprintf("--udp-services-configmap %s: NAMESPACE/NAME is expected", map);
 	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
 		return xasprintf(
 			"at most %d namespaces can be named; leave --namespace out to watch all",

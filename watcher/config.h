@@ -45,6 +45,7 @@ struct config {
 	char *ingress_nginx_prefix;
 	char *ingress_nginx_configmap;
 	char *tcp_services_configmap;
+	char *udp_services_configmap;
 	bool update_status;
 	char *publish_pods;
 	bool report_node_internal_ip_address;

@@ -125,6 +125,7 @@ static void on_kinds(void *ctx, const int *kinds, size_t count)
 		.without_load_balancer_class = watcher.reflectors.ours.without_class,
 		.nginx_options = str_from(watcher.config->ingress_nginx_configmap),
 		.tcp_services = str_from(watcher.config->tcp_services_configmap),
+		.udp_services = str_from(watcher.config->udp_services_configmap),
 	};
 	if (!is_first) {
 		/* Settings are sent once per connection, so a changed set of kinds needs a new one. */

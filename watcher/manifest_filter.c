@@ -164,7 +164,7 @@ static void keep_named(struct filter *filter)
 		for (; object != NULL; object = store_next(object))
 			object->is_seen = !object->is_named ||
 					  named_refs_is_options(&config, object) ||
-					  named_refs_is_tcp(&config, object);
+					  named_refs_is_ports(&config, object);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		struct store_object *object = store_first(&filter->store, naming_kinds[i]);
@@ -294,6 +294,7 @@ static void send_all(struct filter *filter)
 		.without_load_balancer_class = filter->ours.without_class,
 		.nginx_options = str_from(config->ingress_nginx_configmap),
 		.tcp_services = str_from(config->tcp_services_configmap),
+		.udp_services = str_from(config->udp_services_configmap),
 	};
 	send_hello(filter);
 	outlet_set_settings(&filter->outlet, &settings);

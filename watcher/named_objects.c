@@ -47,6 +47,7 @@ struct named_objects {
 	LIST_HEAD(changed_list, named_watch) changed;
 	struct named_watch *options; /* of the global options; NULL: there are none */
 	struct named_watch *tcp;     /* of ports for TCP, likewise */
+	struct named_watch *udp;
 	size_t started;
 	ev_timer settle; /* from the loop: the store is changing when names are seen */
 	struct arena scratch;
@@ -337,6 +338,7 @@ struct named_objects *named_objects_new(const struct named_objects_config *confi
 	store_observe(config->store, &(struct store_observer){on_put, on_remove, named});
 	named->options = hold(named, config->refs.options_namespace, config->refs.options_name);
 	named->tcp = hold(named, config->refs.tcp_namespace, config->refs.tcp_name);
+	named->udp = hold(named, config->refs.udp_namespace, config->refs.udp_name);
 	return named;
 }
 
@@ -363,7 +365,7 @@ void named_objects_free(struct named_objects *named)
 /* Without the global options something might be served that they forbid, so they are awaited however long it takes; likewise for what they name. */
 static bool is_required(const struct named_objects *named, const struct named_watch *watch)
 {
-	if (watch == named->options || watch == named->tcp)
+	if (watch == named->options || watch == named->tcp || watch == named->udp)
 		return true;
 	if (named->options == NULL)
 		return false;
@@ -398,8 +400,9 @@ const char *named_objects_problem(const struct named_objects *named)
 		if (problem != NULL)
 			return problem;
 		if (!is_usable(named, watch))
-			return "the ConfigMap of --ingress-nginx-configmap or "
-			       "--tcp-services-configmap, or one that it names, cannot be used";
+			return "the ConfigMap of --ingress-nginx-configmap, "
+			       "--tcp-services-configmap or --udp-services-configmap, or one that "
+			       "it names, cannot be used";
 	}
 	return NULL;
 }

@@ -72,19 +72,22 @@ bool named_refs_split(struct str text, struct str *ret_namespace, struct str *re
 	return true;
 }
 
-bool named_refs_is_tcp(const struct named_refs_config *config, const struct store_object *object)
+static bool is_map(const struct store_object *object, struct str namespace, struct str name)
 {
-	return object->kind == RECORD_CONFIG_MAP && config->tcp_name.len != 0 &&
-	       str_eq(store_name(object), config->tcp_name) &&
-	       str_eq(store_namespace(object), config->tcp_namespace);
+	return object->kind == RECORD_CONFIG_MAP && name.len != 0 &&
+	       str_eq(store_name(object), name) && str_eq(store_namespace(object), namespace);
+}
+
+bool named_refs_is_ports(const struct named_refs_config *config, const struct store_object *object)
+{
+	return is_map(object, config->tcp_namespace, config->tcp_name) ||
+	       is_map(object, config->udp_namespace, config->udp_name);
 }
 
 bool named_refs_is_options(
 	const struct named_refs_config *config, const struct store_object *object)
 {
-	return object->kind == RECORD_CONFIG_MAP && config->options_name.len != 0 &&
-	       str_eq(store_name(object), config->options_name) &&
-	       str_eq(store_namespace(object), config->options_namespace);
+	return is_map(object, config->options_namespace, config->options_name);
 }
 
 static void add(

@@ -16,9 +16,11 @@ struct named_refs_config {
 	/* The ConfigMap with the global options; no name: there is none. */
 	struct str options_namespace;
 	struct str options_name;
-	/* That with ports for TCP, likewise. */
+	/* Those with ports for TCP and for UDP, likewise. */
 	struct str tcp_namespace;
 	struct str tcp_name;
+	struct str udp_namespace;
+	struct str udp_name;
 };
 
 struct named_ref {
@@ -29,8 +31,8 @@ struct named_ref {
 
 /* NAMESPACE/NAME of an object. False: it is none. */
 bool named_refs_split(struct str text, struct str *ret_namespace, struct str *ret_name);
-/* Whether it is the ConfigMap with ports for TCP. */
-bool named_refs_is_tcp(const struct named_refs_config *config, const struct store_object *object);
+/* Whether it is a ConfigMap with ports for TCP or UDP. */
+bool named_refs_is_ports(const struct named_refs_config *config, const struct store_object *object);
 /* Whether it is the ConfigMap with the global options. */
 bool named_refs_is_options(
 	const struct named_refs_config *config, const struct store_object *object);

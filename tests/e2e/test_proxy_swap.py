@@ -10,6 +10,7 @@ import pytest
 
 from lib import processes
 from lib.backend import Backend
+from lib.datagrams import DatagramPod, reached
 from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
 from lib.proxy_line import ProxyLine
@@ -92,6 +93,21 @@ def two(name: str, pods):
         deploy(line, pods("web"), "web")
         line.wait_serves("web.test", "/", "web")
         yield line, line.proxy, second
+
+
+def test_ports_for_udp_are_there_with_nginx(pods):
+    """HAProxy cannot have them, and says so; nobody has to ask again for nginx to open them."""
+    with two("haproxy", pods) as (line, first, second), DatagramPod("echo") as echo:
+        port = line.proxy.other_port(line.proxy.http, line.proxy.https)
+        made, found = line.cluster.service("dns"), line.cluster.slice("dns", [echo.ip])
+        made["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer",
+                         "ports": [{"port": port, "targetPort": 8080, "protocol": "UDP"}]}
+        found["ports"][0]["protocol"] = "UDP"
+        line.cluster.apply(made, found)
+        line.cluster.wait_event("dns", "PortNotServed", f"UDP port {port} is not served", PATIENCE)
+        for former, proxy, name in ((first, second, "echo"), (second, first, "")):
+            swap(former, proxy)
+            wait_for(lambda name=name: reached(line.proxy.address, port) == name, f"UDP port {port} to lead to {name or 'nobody'}", PATIENCE)
 
 
 @pytest.mark.parametrize("name", OTHER)

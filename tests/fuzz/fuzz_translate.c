@@ -375,6 +375,7 @@ static void open_side(struct side *side, enum grouping grouping)
 	struct source_settings settings = {.kinds = {kinds, RECORD_KIND_COUNT - 1},
 		.nginx_options = STR("a/o"),
 		.tcp_services = STR("a/m"),
+		.udp_services = STR("a/m"),
 		.ingress_class = STR("rancher"),
 		.controller_name = STR("ours"),
 		.without_class = true,
@@ -384,9 +385,12 @@ static void open_side(struct side *side, enum grouping grouping)
 		STR("body-limit"), STR("response-headers"), STR("source-access"),
 		STR("https-redirect"), STR("decoded-paths")};
 	static struct str features[] = {STR("source-ranges")};
-	struct capabilities capabilities = {
-		.grouping = grouping, .policies = {policies, 8}, .features = {features, 1}};
-	struct hello hello = {.capabilities = &capabilities};
+	static struct str protocols[] = {STR("http"), STR("https"), STR("tcp"), STR("udp")};
+	struct capabilities capabilities = {.grouping = grouping,
+		.protocols = {protocols, 4},
+		.policies = {policies, 8},
+		.features = {features, 1}};
+	struct hello hello = {.version_max = 2, .capabilities = &capabilities};
 	*side = (struct side){.reader = message_reader_new()};
 	side->engine = engine_new(&config, &ops, side);
 	buf_init(&side->out, OUT_MAX);

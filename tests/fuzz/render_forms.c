@@ -113,7 +113,7 @@ static bool is_host_key(struct str key)
 	       (check_host(key) || check_wildcard(key) || str_eq_c(key, "*"));
 }
 
-static bool is_tcp_key(struct str key)
+static bool is_passing_key(struct str key)
 {
 	int64_t port;
 	return take_name(&key, NAME_LOAD_BALANCER) && take(&key, STR(":")) &&
@@ -137,8 +137,8 @@ static char value_of_key(enum row_table table, struct str key)
 		return is_host_key(key) ? NAME_HOST : 0;
 	if (take(&key, STR("sni:")))
 		return is_host_key(key) ? NAME_POOL : 0;
-	if (take(&key, STR("tcp:")))
-		return is_tcp_key(key) ? NAME_POOL : 0;
+	if (take(&key, STR("tcp:")) || take(&key, STR("udp:")))
+		return is_passing_key(key) ? NAME_POOL : 0;
 	if (take(&key, STR("default:")))
 		return name_is_one(NAME_LOAD_BALANCER, key) ? NAME_POOL : 0;
 	if (take(&key, STR("plain:")))

@@ -133,10 +133,12 @@ static void fill_balancers(struct world *world)
 			.source_ranges = {wrong, 1}},
 		{.port = 9000, .protocol = LISTENER_TCP, .pool = STR("p100")},
 		{.port = 9443, .protocol = LISTENER_TLS_PASSTHROUGH, .source_ranges = {ranges, 2}},
+		{.port = 5353, .protocol = LISTENER_UDP, .pool = STR("p3"), .responses = 1},
+		{.port = 5354, .protocol = LISTENER_UDP, .source_ranges = {ranges, 2}},
 	};
 	struct load_balancer balancers[] = {
 		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb")}, .listeners = {first, 4}},
-		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb2")}, .listeners = {second, 3}},
+		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb2")}, .listeners = {second, 5}},
 	};
 	must(world_stage(world, &balancers[0]));
 	must(world_stage(world, &balancers[1]));

@@ -434,12 +434,15 @@ static void draw_listeners(struct world *world, struct load_balancer *balancer)
 	for (size_t i = 0; i < balancer->listeners.count; i++)
 		balancer->listeners.items[i] = (struct listener){
 			.port = port_of(world),
-			.protocol = (enum listener_protocol)world_pick(world, 4),
+			.protocol = (enum listener_protocol)world_pick(world, 5),
 			.certificates = list_of(world, "c0"),
 			.default_certificate = ID_OF(world, "c0", ""),
 			.pool = ID_OF(world, "p0", "p1"),
 			.source_ranges = list_of(world, "10.0.0.0/8"),
 			.service = text(world, "default/db"),
+			.idle_s = port_of(world),
+			.responses = world_pick(world, 3),
+			.one_way = world_pick(world, 2) == 1,
 		};
 }
 

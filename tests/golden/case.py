@@ -88,7 +88,7 @@ class Case:
         done = subprocess.run(command, input=self.manifests().encode(), capture_output=True, check=False)
         assert done.returncode == 0 and not done.stderr, f"sluice-watcher: {done.stderr.decode()}"
         not_synced = [*self.given.get("not-synced", []), *(["ingress-class"] if "--ingress-classes=false" in options else []),
-                      *([] if any("ingress-nginx-configmap" in option or "tcp-services-configmap" in option for option in options) else ["config-map"])]
+                      *([] if any("-configmap" in option for option in options) else ["config-map"])]
         return Told(done.stdout, [kind for kind in KINDS if kind not in not_synced])
 
 

@@ -28,7 +28,7 @@ ANNOTATIONS = {canonical: [value.format(least=least, greatest=greatest) for valu
     "sluice.io/shared-with": ["a", "b", " b ,a", "b,", "B"],
 }
 PORTS = [{"name": "a", "port": 443}, {"name": "b", "port": 8080}, {"name": "c", "port": 8443}, {"name": "d", "port": 22},
-         {"name": "e", "port": 53, "protocol": "udp"}]
+         {"name": "e", "port": 53, "protocol": "udp"}, {"name": "f", "port": 22, "protocol": "udp"}]
 CLASSES = ["", "", "", "ours", "theirs", "none"]
 
 

@@ -67,7 +67,7 @@ def draw_capabilities(draw: random.Random) -> dict:
     if draw.random() < 0.3:
         capabilities["policies"] = draw.sample(POLICIES, draw.randrange(6))
     if draw.random() < 0.3:
-        capabilities["protocols"] = draw.sample(PROTOCOLS, draw.randrange(1, 5))
+        capabilities["protocols"] = draw.sample([*PROTOCOLS, "udp"], draw.randrange(1, 6))
     if draw.random() < 0.5:
         capabilities["features"] = ["source-ranges"]
     if draw.random() < 0.5:

@@ -421,6 +421,39 @@ def a_provider_of_version_1_hears_of_none_of_it(line: Line) -> None:
 
 
 @story
+def ports_for_udp_are_had_apart_from_those_for_tcp(line: Line) -> None:
+    def with_udp(name: str, created: int) -> dict:
+        record = balancer(name, [53], created=created)
+        return {**record, "ports": [{"name": "dgram", "port": 53, "protocol": "udp"}]}
+
+    def held() -> list[tuple[int, str, str]]:
+        return [(one["port"], one["protocol"], one["service"]) for one in line.object("load-balancer", "class/rancher")["listeners"] if "service" in one]
+    line.engine.provider_up({"grouping": "merged", "protocols": ["http", "tcp", "udp"]})
+    line.watcher([with_udp("old", 1), with_udp("new", 2), balancer("tcp", [53], created=3)])
+    assert held() == [(53, "tcp", "a/tcp"), (53, "udp", "a/old")]
+    assert [event for event in line.events() if event[2] == "PortConflict"] == [("service", "new", "PortConflict")]
+    line.delete(with_udp("old", 1))
+    assert held() == [(53, "tcp", "a/tcp"), (53, "udp", "a/new")]
+    line.delete(balancer("tcp", [53]))
+    assert held() == [(53, "udp", "a/new")]
+    line.upsert(with_udp("old", 1))
+    assert held() == [(53, "udp", "a/old")]
+
+
+@story
+def a_provider_of_version_1_hears_of_no_udp(line: Line) -> None:
+    """Whatever it says of itself."""
+    dns = balancer("dns", [53, 54])
+    dns["ports"][0]["protocol"] = "udp"
+    line.engine.provider_up({"grouping": "merged", "protocols": ["http", "tcp", "udp"]}, version=1)
+    line.watcher([dns])
+    listeners = line.object("load-balancer", "class/rancher")["listeners"]
+    assert [one["protocol"] for one in listeners] == ["tcp", "http"]
+    assert all(key[0] != "pool" or pool["protocol"] == "tcp" for key, pool in line.engine.provider.objects.items())
+    assert ("service", "dns", "PortNotServed") in line.events()
+
+
+@story
 def what_cannot_be_read_stays(line: Line) -> None:
     web, other, git = ingress("web"), ingress("other"), balancer("git", [22])
     line.begin([web, other, git], "per-ingress")

@@ -3,6 +3,7 @@
 
 #include "translator/dialects/ingress_nginx_forwarding.h"
 #include "translator/dialects/ingress_nginx_parts.h"
+#include "translator/dialects/ingress_nginx_streams.h"
 #include "translator/dialects/values.h"
 
 struct reading {
@@ -89,7 +90,7 @@ static const char *check_own(struct reading *r, enum nginx_own own, struct str t
 		return nginx_header_names(text, r->arena, &names);
 	}
 	default:
-		return NULL;
+		return nginx_streams_check(own, text);
 	}
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/xalloc.h"
 #include "provider-nginx/conf.h"
+#include "provider-nginx/datagrams.h"
 #include "provider-nginx/quote.h"
 #include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trusts.h"
@@ -310,6 +311,79 @@ static void test_what_is_held(void **state)
 	split = conf_read_split(STR("\n# split 80 0 x"), &count);
 	assert_int_equal(count, 1);
 	free(split);
+	buf_fini(&f.text);
+}
+
+static void set_udp(struct fixture *f)
+{
+	set_up(f);
+	f->ports_items[3] = f->ports_items[2];
+	f->ports_items[3].protocol = LISTENER_UDP;
+	f->ports.count = 4;
+	f->tcp.port = 3;
+}
+
+/* A port of TCP may have its number, and knows nothing of it. */
+static void test_datagrams(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_udp(&f);
+	f.options.open_files = 65536;
+	render(&f, NULL);
+	assert_true(has(&f, "\tlimit_conn_zone $pid:$server_port zone=sluice_udp:1m;"));
+	assert_true(has(&f, "listen [::]:5432 udp ipv6only=off reuseport;"));
+	assert_true(has(&f, "listen [::]:5432 so_keepalive=on ipv6only=off;"));
+	assert_true(has(&f, "limit_conn sluice_udp 3072;"));
+	assert_true(has(&f, "proxy_timeout 60s;"));
+	assert_false(has(&f, "proxy_responses"));
+	assert_false(has(&f, "return \"\";"));
+	struct socket_list held = ports_read_sockets(buf_str(&f.text), CONF_LISTEN);
+	const struct socket_address udp = {.ip = f.bind, .port = 5432, .is_udp = true};
+	const struct socket_address other = {.ip = f.bind, .port = 443, .is_udp = true};
+	assert_int_equal(held.count, 4);
+	assert_true(socket_list_has_address(&held, &udp));
+	assert_true(socket_list_has(&held, &f.bind, 5432));
+	assert_false(socket_list_has_address(&held, &other));
+	free(held.items);
+	buf_fini(&f.text);
+}
+
+static void test_sessions(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_udp(&f);
+	f.ports_items[3].idle_s = 600;
+	f.ports_items[3].responses = 1;
+	f.ports_items[3].is_closed = true;
+	render(&f, NULL);
+	assert_true(has(&f, "proxy_timeout 600s;\n\t\tproxy_responses 1;"));
+	assert_true(has(&f, "deny all;"));
+	f.ports_items[3].responses = 0;
+	f.ports_items[3].one_way = true;
+	render(&f, NULL);
+	assert_true(has(&f, "proxy_responses 0;"));
+	/* What they may have is for all ports together. */
+	assert_int_equal(datagrams_sessions(&f.conf), 1024 / 4 * 3 / 16);
+	f.ports_items[2].protocol = LISTENER_UDP;
+	assert_int_equal(datagrams_sessions(&f.conf), 1024 / 4 * 3 / 16 / 2);
+	buf_fini(&f.text);
+}
+
+/* Nobody answers for it, then. */
+static void test_datagrams_without_endpoints(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_udp(&f);
+	f.pool.peer_count = 0;
+	render(&f, NULL);
+	assert_int_equal(count_lines(&f, "\t\treturn \"\";"), 1);
+	assert_int_equal(count_lines(&f, "proxy_pass sluice_none;"), 1); /* of TCP */
+	f.conf.tcp_count = 0;
+	render(&f, NULL);
+	assert_int_equal(count_lines(&f, "\t\treturn \"\";"), 1);
 	buf_fini(&f.text);
 }
 
@@ -623,6 +697,9 @@ int main(void)
 		cmocka_unit_test(test_very_many_hosts),
 		cmocka_unit_test(test_refused_option),
 		cmocka_unit_test(test_what_is_held),
+		cmocka_unit_test(test_datagrams),
+		cmocka_unit_test(test_sessions),
+		cmocka_unit_test(test_datagrams_without_endpoints),
 		cmocka_unit_test(test_two_load_balancers_on_one_port),
 		cmocka_unit_test(test_where_it_listens),
 		cmocka_unit_test(test_quote),

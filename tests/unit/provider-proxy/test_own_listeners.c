@@ -93,14 +93,37 @@ static struct pool pool_of(struct pool_endpoint *endpoints, size_t count)
 	};
 }
 
-static bool is_left_out(struct fixture *f, const char *ip, uint64_t port)
+static bool is_left_out_of(
+	struct fixture *f, const char *ip, uint64_t port, enum pool_protocol protocol)
 {
 	struct pool_endpoint endpoint = {.ip = str_from(ip), .port = port, .active = true};
 	struct pool pool = pool_of(&endpoint, 1);
+	pool.protocol = protocol;
 	bool concerns = own_listeners_concern(f->own, &pool);
 	own_listeners_settle(f->own, &pool, &f->arena);
 	assert_true(concerns || pool.endpoints.count == 1);
 	return pool.endpoints.count == 0;
+}
+
+static bool is_left_out(struct fixture *f, const char *ip, uint64_t port)
+{
+	return is_left_out_of(f, ip, port, POOL_HTTP);
+}
+
+/* A datagram would go round for ever. Others have the number of a port of UDP for TCP, and the other way round. */
+static void datagrams_do_not_go_round(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct listener listeners[] = {{.port = 80}, {.port = 53, .protocol = LISTENER_UDP},
+		{.port = 54}, {.port = 54, .protocol = LISTENER_UDP, .address = STR("192.0.2.7")}};
+	set_addresses(f, false);
+	assert_true(put(f, "class/a", false, listeners, 4));
+	assert_true(is_left_out_of(f, "192.0.2.1", 53, POOL_UDP));
+	assert_false(is_left_out_of(f, "192.0.2.1", 53, POOL_TCP));
+	assert_true(is_left_out_of(f, "192.0.2.1", 54, POOL_TCP));
+	assert_false(is_left_out_of(f, "192.0.2.1", 54, POOL_UDP));
+	assert_true(is_left_out_of(f, "192.0.2.7", 54, POOL_UDP));
+	assert_false(is_left_out_of(f, "192.0.2.1", 80, POOL_UDP));
 }
 
 static void our_own_listeners_are_left_out(void **fixture)
@@ -212,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(our_own_listeners_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(datagrams_do_not_go_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_changes_is_followed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_service_is_told, set_up, tear_down),
 	};

@@ -209,7 +209,7 @@ static void test_ports(void **ctx)
 		"\"data\":{\"53\":\"dns/coredns:53\"}}");
 	make(&w, "nginx", NULL, 0);
 	assert_int_equal(w.report.controller.count, 2);
-	assert_int_equal(row_of(&w.report.controller, "udp", "53")->verdict, MIGRATE_REFUSED);
+	assert_int_equal(row_of(&w.report.controller, "udp", "53")->verdict, MIGRATE_NEAR);
 	assert_true(str_eq_c(row_of(&w.report.controller, "udp", "53")->value, "dns/coredns:53"));
 	end(&w);
 }

@@ -61,7 +61,7 @@ static void whose_it_is(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct planned p;
 		struct plan_context context = {.class = {.settings = rows[i].settings},
-			.cannot = {.tcp = rows[i].no_tcp},
+			.cannot = {.tcp = rows[i].no_tcp, .udp = rows[i].no_tcp},
 			.is_released = rows[i].released};
 		plan_it(&p, &rows[i].service, &context);
 		assert_int_equal(p.plan.is_ours, rows[i].ours);
@@ -82,17 +82,21 @@ static void ports_are_told_one_by_one(void **state)
 	static const struct {
 		enum grouping grouping;
 		const char *balancer;
+		bool no_udp;
 		size_t count;
 		const char *reasons;
 	} rows[] = {
-		{GROUPING_PER_INGRESS, "ns/service:git", 2, "PortNotServed"},
-		{GROUPING_MERGED, "class/rancher", 1, "PortNotServed PortNotServed"},
+		{GROUPING_PER_INGRESS, "ns/service:git", true, 2, "PortNotServed"},
+		{GROUPING_PER_INGRESS, "ns/service:git", false, 3, ""},
+		{GROUPING_MERGED, "class/rancher", true, 1, "PortNotServed PortNotServed"},
+		{GROUPING_MERGED, "class/rancher", false, 2, "PortNotServed"},
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct planned p;
 		struct plan_context context = {.class = {.settings = &with_default},
 			.grouping = rows[i].grouping,
+			.cannot = {.udp = rows[i].no_udp},
 			.http_port = 80,
 			.https_port = 443};
 		plan_it(&p, &service, &context);
@@ -103,6 +107,69 @@ static void ports_are_told_one_by_one(void **state)
 		assert_int_equal(p.plan.pools.count, rows[i].count);
 		assert_non_null(plan_find_pool(&p.plan, STR("ns/git:tcp:22")));
 		assert_string_equal(reasons_of(&p.diags), rows[i].reasons);
+		arena_fini(&p.arena);
+	}
+}
+
+/* One number of TCP and of UDP is two ports, with a pool each; where there is no TCP, only one of them is served. */
+static void a_number_of_both(void **state)
+{
+	static struct service_port ports[] = {
+		{.port = 53, .protocol = PROTOCOL_UDP}, {.port = 53}, {.port = 99, .protocol = 2}};
+	static const struct service_record service = {
+		.key = {.namespace = STR("ns"), .name = STR("dns"), .uid = STR("u")},
+		.type = SERVICE_LOAD_BALANCER,
+		.ports = {ports, 3}};
+	static const struct {
+		bool no_tcp;
+		bool no_udp;
+		const char *pools[2]; /* in the order of the ports; NULL: no more */
+		const char *reasons;
+	} rows[] = {
+		{false, false, {"ns/dns:tcp:53", "ns/dns:udp:53"}, "PortNotServed"},
+		{true, false, {"ns/dns:udp:53"}, "PortNotServed PortNotServed"},
+		{false, true, {"ns/dns:tcp:53"}, "PortNotServed PortNotServed"},
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct planned p;
+		struct plan_context context = {.class = {.settings = &with_default},
+			.grouping = GROUPING_MERGED,
+			.cannot = {.tcp = rows[i].no_tcp, .udp = rows[i].no_udp}};
+		plan_it(&p, &service, &context);
+		for (size_t k = 0; k < p.plan.ports.count; k++)
+			assert_text(p.plan.ports.items[k].pool, rows[i].pools[k]);
+		assert_int_equal(p.plan.ports.count, rows[i].pools[1] != NULL ? 2 : 1);
+		assert_string_equal(reasons_of(&p.diags), rows[i].reasons);
+		arena_fini(&p.arena);
+	}
+}
+
+/* Of the ConfigMap of ingress-nginx they end as they did there, of Services when nothing comes any more. */
+static void when_sessions_end(void **state)
+{
+	static struct service_port port = {
+		.port = 53, .protocol = PROTOCOL_UDP, .name = STR("a/b"), .target_number = 54};
+	static const struct {
+		const char *name;
+		const char *pool;
+		uint64_t idle_s;
+		uint64_t responses;
+	} rows[] = {{"udp.udp", "a/b:udp:54", 600, 1}, {"dns", "ns/dns:udp:53", 0, 0}};
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct planned p;
+		struct service_record service = {
+			.key = {.namespace = STR("ns"), .name = str_from(rows[i].name)},
+			.type = SERVICE_LOAD_BALANCER,
+			.ports = {&port, 1}};
+		struct plan_context context = {
+			.class = {.settings = &with_default}, .grouping = GROUPING_MERGED};
+		plan_it(&p, &service, &context);
+		assert_int_equal(p.plan.ports.count, 1);
+		assert_text(p.plan.ports.items[0].pool, rows[i].pool);
+		assert_int_equal(p.plan.ports.items[0].idle_s, rows[i].idle_s);
+		assert_int_equal(p.plan.ports.items[0].responses, rows[i].responses);
 		arena_fini(&p.arena);
 	}
 }
@@ -153,6 +220,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whose_it_is),
 		cmocka_unit_test(ports_are_told_one_by_one),
+		cmocka_unit_test(a_number_of_both),
+		cmocka_unit_test(when_sessions_end),
 		cmocka_unit_test(networks_are_kept_or_nothing_is_served),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static size_t read_one(
 		.key = {RECORD_CONFIG_MAP, STR("n"), STR("tcp"), STR("u")}, .entries = {&entry, 1}};
 	struct diag_list diags;
 	diag_list_init(&diags, arena);
-	tcp_services_read(&map, STR("class"), arena, &diags, ret_service);
+	tcp_services_read(&map, PROTOCOL_TCP, STR("class"), arena, &diags, ret_service);
 	assert_int_equal(diags.count, 1 - ret_service->ports.count);
 	return ret_service->ports.count;
 }
@@ -102,15 +102,55 @@ static void no_more_than_can_be_had(void **state)
 	const struct config_map_record map = {
 		.key = {RECORD_CONFIG_MAP, STR("n"), STR("tcp"), STR("u")},
 		.entries = {items, COUNT}};
-	tcp_services_read(&map, STR(""), &arena, &diags, &service);
+	tcp_services_read(&map, PROTOCOL_TCP, STR(""), &arena, &diags, &service);
 	assert_int_equal(service.ports.count, TCP_SERVICES_MAX);
 	assert_int_equal(diags.count, 2);
 	arena_fini(&arena);
 }
 
+/* PROXY is for TCP: it is left out, and told. */
+static void those_of_udp(void **state)
+{
+	static const struct {
+		const char *value;
+		size_t ports;
+		size_t diags;
+	} rows[] = {
+		{"a/b:53", 1, 0},
+		{"a/b:dns", 1, 0},
+		{"a/b:53:PROXY", 1, 1},
+		{"a/b:53:PROXY:PROXY", 1, 1},
+		{"a/b:53:proxy", 0, 1},
+		{"a/b", 0, 1},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config_entry entry = {.key = STR("53"), .value = str_from(rows[i].value)};
+		const struct config_map_record map = {
+			.key = {RECORD_CONFIG_MAP, STR("n"), STR("maps"), STR("u")},
+			.entries = {&entry, 1}};
+		struct service_record service;
+		struct diag_list diags;
+		struct arena arena;
+		arena_init(&arena);
+		diag_list_init(&diags, &arena);
+		tcp_services_read(&map, PROTOCOL_UDP, STR("class"), &arena, &diags, &service);
+		assert_true(str_eq_c(service.key.name, "maps.udp"));
+		assert_int_equal(service.ports.count, rows[i].ports);
+		assert_int_equal(diags.count, rows[i].diags);
+		if (rows[i].ports != 0) {
+			assert_int_equal(service.ports.items[0].protocol, PROTOCOL_UDP);
+			assert_true(str_is_empty(service.ports.items[0].app_protocol));
+		}
+		arena_fini(&arena);
+	}
+}
+
 static void owners(void **state)
 {
 	struct str map = STR("");
+	assert_true(tcp_services_is_owner(STR("dns.udp"), &map));
+	assert_true(str_eq_c(map, "dns"));
 	assert_true(tcp_services_is_owner(STR("tcp.tcp"), &map));
 	assert_true(str_eq_c(map, "tcp"));
 	assert_false(tcp_services_is_owner(STR("tcp"), &map));
@@ -121,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
 		cmocka_unit_test(no_more_than_can_be_had),
+		cmocka_unit_test(those_of_udp),
 		cmocka_unit_test(owners),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
