@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines as HAProxy sends them, or somebody in its place: no line makes a line of the counts that is none, and what is logged is part of what came. */
+/* Lines as the proxies write them, or somebody in their place: no line makes a line of the counts that is none, and what is logged is part of what came. */
 #include "provider-supervisor/traffic_counts.h"
 
 #include <stdlib.h>
