@@ -71,6 +71,17 @@ static bool asks_anything(const struct policy *p)
 
 /* ---- what cannot be had ---- */
 
+/* Clients without a good certificate get the usual answer then. */
+static void drop_client_page(struct route_settings *route, struct arena *arena)
+{
+	if (route->client == NULL)
+		return;
+	struct client_wish *copy = arena_alloc(arena, sizeof(*copy));
+	*copy = *route->client;
+	copy->error_path = STR_NONE;
+	route->client = copy;
+}
+
 static void refuse(const struct plan_maker *m, const struct route_asked *asked, const char *cannot)
 {
 	struct route_settings *route = &m->plan->route;
@@ -88,6 +99,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 		route->hash = NULL;
 	if (asked->word == POLICY_CLIENT_TLS)
 		route->client = NULL;
+	if (asked->word == POLICY_CLIENT_TLS_PAGE)
+		drop_client_page(route, m->arena);
 	if (asked->word == POLICY_HOST_HANDSHAKE)
 		route->handshake = NULL;
 	/* Nobody asked for what a dialect does by itself. */
