@@ -441,6 +441,32 @@ def ports_for_udp_are_had_apart_from_those_for_tcp(line: Line) -> None:
 
 
 @story
+def sessions_of_udp_end_as_the_options_say(line: Line) -> None:
+    """Without options, as they did with ingress-nginx."""
+    line = Line(line.tool, options=["--ingress-nginx"])
+    def options(responses: str) -> dict:
+        return {"kind": "config-map", "namespace": "a", "name": "o", "uid": "o",
+                "entries": [{"key": "proxy-stream-timeout", "value": "30s"}, {"key": "proxy-stream-responses", "value": responses}]}
+
+    def sessions() -> dict:
+        [found] = [one for one in line.object("load-balancer", "class/rancher")["listeners"] if one["protocol"] == "udp"]
+        return {key: found[key] for key in ("idle_s", "responses", "one_way") if key in found}
+    udp = {"kind": "config-map", "namespace": "a", "name": "udp", "uid": "m", "entries": [{"key": "53", "value": "a/dns:53"}]}
+    line.engine.provider_up({"grouping": "merged", "protocols": ["http", "tcp", "udp"]})
+    line.engine.watcher_up({"udp_services": "a/udp", "ingress_nginx_options": "a/o"})
+    line.engine.snapshot([udp])
+    line.work()
+    assert sessions() == {"idle_s": 600, "responses": 1}
+    line.upsert(options("3"))
+    assert sessions() == {"idle_s": 30, "responses": 3}
+    line.upsert(options("0"))
+    assert sessions() == {"idle_s": 30, "one_way": True}
+    line.delete(options("0"))
+    assert sessions() == {"idle_s": 600, "responses": 1}
+    line.engine.close()
+
+
+@story
 def a_provider_of_version_1_hears_of_no_udp(line: Line) -> None:
     """Whatever it says of itself."""
     dns = balancer("dns", [53, 54])
