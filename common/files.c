@@ -59,14 +59,20 @@ static int write_all(int fd, struct str content)
 	return 0;
 }
 
+int files_sync(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int err = fd < 0 || fsync(fd) != 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 static int sync_folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash != NULL ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = fd < 0 || fsync(fd) != 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
+	int err = files_sync(folder);
 	free(folder);
 	return err;
 }

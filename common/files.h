@@ -18,6 +18,8 @@ int files_make_dir(const char *path, mode_t mode);
 int files_write(const char *path, struct str content, mode_t mode);
 /* Without the syncs: for files that can be regenerated. */
 int files_write_loose(const char *path, struct str content, mode_t mode);
+/* What files_write_loose() has left out, of a file or a folder: of many files at once the folder has to be synced only once. */
+int files_sync(const char *path);
 /* Appends the content to `out`; -EMSGSIZE when it does not fit. */
 int files_read(const char *path, struct buf *out);
 /* The same for an open one, from where it stands to its end. */

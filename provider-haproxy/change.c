@@ -39,6 +39,7 @@ struct change {
 	struct pace pace;     /* of reloads */
 	ev_timer next_reload; /* the earliest time of the next one */
 	unsigned left_out;    /* certificates left out so far */
+	int sync_error;       /* of the files that are being checked; 0: none */
 	bool is_unchecked; /* it was started from files that no check has seen, and has not answered */
 };
 
@@ -233,17 +234,14 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	free(text);
 }
 
-static void install(struct engine *engine)
+static bool put_in_place(struct engine *engine, bool is_unchanged)
 {
-	int err = staged_install(engine);
+	int err = staged_install(engine, is_unchanged);
 	if (err == 0)
 		err = flush_all(engine);
-	if (err != 0) {
+	if (err != 0)
 		disk_fail(engine, err, "the configuration cannot be put in place");
-		return;
-	}
-	start_or_reload(engine);
-	engine_wake(engine);
+	return err == 0;
 }
 
 static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
@@ -257,7 +255,12 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 		return;
 	}
 	engine->change->left_out = 0;
-	install(engine);
+	if (engine->change->sync_error != 0) {
+		disk_fail(engine, engine->change->sync_error, "the configuration cannot be stored");
+	} else if (put_in_place(engine, false)) {
+		start_or_reload(engine);
+		engine_wake(engine);
+	}
 }
 
 /* Uses the program that serves, wherever that is; with --socket we assume that it is installed here. */
@@ -274,6 +277,26 @@ static void start_check(struct engine *engine)
 		staged, NULL};
 	engine->change->check = command_start(engine->loop, argv, timeout_s, on_checked, engine);
 	free(staged);
+}
+
+/* HAProxy reads the files meanwhile. */
+static void check(struct engine *engine)
+{
+	start_check(engine);
+	engine->change->sync_error = staged_sync(engine, "staged");
+}
+
+/* There is no older state that a crash of the machine could bring back by halves: the files are synced while HAProxy reads them. Nothing is told before. */
+static void start_unchecked(struct engine *engine)
+{
+	engine->change->is_unchecked = true;
+	if (!put_in_place(engine, true))
+		return;
+	start_or_reload(engine);
+	int err = staged_sync(engine, "haproxy.d");
+	if (err != 0)
+		disk_fail(engine, err, "the configuration cannot be stored");
+	engine_wake(engine);
 }
 
 static bool is_offline_now(const struct engine *engine)
@@ -328,12 +351,10 @@ void change_begin(struct engine *engine)
 		return;
 	}
 	disk_worked(engine->disk);
-	if (may_start_unchecked(engine)) {
-		engine->change->is_unchecked = true;
-		install(engine);
-	} else {
-		start_check(engine);
-	}
+	if (may_start_unchecked(engine))
+		start_unchecked(engine);
+	else
+		check(engine);
 }
 
 bool change_is_under_way(const struct engine *engine)

@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 static const double reload_poll_s = 0.02;
+/* One that has just been started is about to answer, when it has read its configuration. */
+static const double start_poll_s = 0.05;
 
 struct connection {
 	struct ev_loop *loop;
@@ -134,11 +136,12 @@ bool connection_is_reloading(const struct connection *connection)
 
 static void again(struct connection *connection)
 {
+	double pause_s = connection_is_reloading(connection) ? reload_poll_s
+							     : backoff_next(&connection->backoff);
+	if (connection->is_fresh && pause_s > start_poll_s)
+		pause_s = start_poll_s;
 	ev_timer_stop(connection->loop, &connection->reconnect);
-	ev_timer_set(&connection->reconnect,
-		connection_is_reloading(connection) ? reload_poll_s
-						    : backoff_next(&connection->backoff),
-		0.);
+	ev_timer_set(&connection->reconnect, pause_s, 0.);
 	ev_timer_start(connection->loop, &connection->reconnect);
 }
 

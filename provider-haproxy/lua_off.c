@@ -5,15 +5,19 @@
 
 #include <string.h>
 
-/* HAProxy puts name, number and servers into each object, the objects into tables, and the tables into `core`: all of them are dropped there. Lua has
+/* HAProxy puts name, number and servers into each object, the objects into tables, and the tables into `core`: all of them are dropped there. What an object
+ * is given goes into one table for all, which overwrites it; a function would take ten times as long, and so would memory for each. Lua has
  * to be kept from looking for garbage meanwhile, which would take longer than making it. */
 #define OBJECTS_OFF                                                              \
 	"if ... ~= 'policies' then\n"                                            \
 	"\tlocal unused = {proxies = true, frontends = true, backends = true}\n" \
-	"\tlocal proxy = debug.getregistry().Proxy\n"                            \
+	"\tlocal lost = {}\n"                                                    \
 	"\tcollectgarbage('stop')\n"                                             \
-	"\tif proxy then\n"                                                      \
-	"\t\tproxy.__newindex = function() end\n"                                \
+	"\tfor _, class in ipairs({'Proxy', 'Server'}) do\n"                     \
+	"\t\tlocal methods = debug.getregistry()[class]\n"                       \
+	"\t\tif methods then\n"                                                  \
+	"\t\t\tmethods.__newindex = lost\n"                                      \
+	"\t\tend\n"                                                              \
 	"\tend\n"                                                                \
 	"\tsetmetatable(core, {__newindex = function(core, name, value)\n"       \
 	"\t\tif not unused[name] then\n"                                         \

@@ -103,6 +103,7 @@ struct group {
 	bool is_due;        /* and is to be written with the next flush, not only some time later */
 	bool is_staged;     /* in the configuration that is being checked it is as it should be */
 	bool is_written;    /* its file is there */
+	bool is_unsynced;   /* its file was written, and a crash of the machine could undo that */
 	bool is_unverified; /* HAProxy may run with other slots of these numbers */
 	unsigned idle_looks; /* in a row in which no slot of it was used */
 	uint32_t used_count;

@@ -6,6 +6,7 @@
 #include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
+#include "common/files.h"
 #include "provider-proxy/checksum.h"
 
 #include <dirent.h>
@@ -73,7 +74,7 @@ static int write_staged(struct engine *engine, const char *name, struct str cont
 	char *file = xasprintf("staged/%s", name);
 	char *path = engine_path(engine, file);
 	/* A linked file keeps its old content under its other name: the new file is renamed over this name. */
-	int err = checksum_write(path, content, 0600);
+	int err = checksum_write_loose(path, content, 0600);
 	free(path);
 	free(file);
 	return err;
@@ -98,6 +99,7 @@ static int stage_groups(struct engine *engine, bool is_all)
 		buf_init(&content, RENDER_LEN_MAX);
 		render_group(&content, group);
 		err = write_staged(engine, name, buf_str(&content));
+		group->is_unsynced = true;
 		buf_fini(&content);
 	}
 	return err;
@@ -138,6 +140,32 @@ int staged_write(struct engine *engine, bool is_offline)
 	return err;
 }
 
+static int sync_one(struct engine *engine, const char *folder, const char *name)
+{
+	char *file = xasprintf("%s/%s", folder, name);
+	char *path = engine_path(engine, file);
+	int err = files_sync(path);
+	free(path);
+	free(file);
+	return err;
+}
+
+int staged_sync(struct engine *engine, const char *folder)
+{
+	int err = 0;
+	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		char name[32];
+		group_name(group, name);
+		if (group->is_unsynced)
+			err = sync_one(engine, folder, name);
+		group->is_unsynced = group->is_unsynced && err != 0;
+	}
+	if (err == 0)
+		err = sync_one(engine, folder, "00-main.cfg");
+	return err == 0 ? sync_one(engine, folder, "") : err;
+}
+
 static int move_one(struct engine *engine, const char *name)
 {
 	char *from_name = xasprintf("staged/%s", name);
@@ -153,7 +181,7 @@ static int move_one(struct engine *engine, const char *name)
 }
 
 /* Slots first: a main file must never refer to missing ones. */
-int staged_install(struct engine *engine)
+int staged_install(struct engine *engine, bool is_unchanged)
 {
 	int err = 0;
 	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
@@ -166,6 +194,8 @@ int staged_install(struct engine *engine)
 		err = move_one(engine, name);
 		group->is_written = group->is_written || err == 0;
 		group->is_staged = false;
+		if (is_unchanged && err == 0)
+			slots_group_written(group);
 	}
 	if (err == 0)
 		err = move_one(engine, "00-main.cfg");

@@ -8,5 +8,8 @@
 void staged_update_main(struct engine *engine);
 /* Writes what is to be checked; with `is_offline`, for a HAProxy that does not run, also all that it changes while it runs. 0 or a negative errno. */
 int staged_write(struct engine *engine, bool is_offline);
-/* Puts what was checked in the place of what is in use. 0 or a negative errno. */
-int staged_install(struct engine *engine);
+/* What staged_write() has written outlasts a crash of the machine after this, in `folder`: `staged`, or `haproxy.d` once it was put there. It takes much
+ * longer than writing, so HAProxy begins to read before. 0 or a negative errno. */
+int staged_sync(struct engine *engine, const char *folder);
+/* Puts what was checked in the place of what is in use; `is_unchanged`: no slot has changed since it was written. 0 or a negative errno. */
+int staged_install(struct engine *engine, bool is_unchanged);

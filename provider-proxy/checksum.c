@@ -25,7 +25,8 @@ int checksum_append(struct buf *out, size_t from)
 	return buf_append(out, line, LINE_LEN);
 }
 
-int checksum_write(const char *path, struct str content, mode_t mode)
+static int write_with(int (*put)(const char *path, struct str content, mode_t mode),
+	const char *path, struct str content, mode_t mode)
 {
 	struct buf text;
 	buf_init(&text, content.len + LINE_LEN);
@@ -33,10 +34,20 @@ int checksum_write(const char *path, struct str content, mode_t mode)
 	if (err == 0)
 		err = checksum_append(&text, 0);
 	if (err == 0)
-		err = files_write(path, buf_str(&text), mode);
+		err = put(path, buf_str(&text), mode);
 	/* It may contain a key. */
 	buf_wipe_fini(&text);
 	return err;
+}
+
+int checksum_write(const char *path, struct str content, mode_t mode)
+{
+	return write_with(files_write, path, content, mode);
+}
+
+int checksum_write_loose(const char *path, struct str content, mode_t mode)
+{
+	return write_with(files_write_loose, path, content, mode);
 }
 
 bool checksum_take(struct str *text)

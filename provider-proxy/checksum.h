@@ -14,6 +14,8 @@
 [[nodiscard]] int checksum_append(struct buf *out, size_t from);
 /* files_write() with the line after the content. */
 int checksum_write(const char *path, struct str content, mode_t mode);
+/* files_write_loose() likewise. */
+int checksum_write_loose(const char *path, struct str content, mode_t mode);
 /* Whether the text ends in its line, which is then removed. */
 bool checksum_take(struct str *text);
 /*

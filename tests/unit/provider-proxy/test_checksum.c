@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "provider-proxy/rowfile.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,6 +70,20 @@ static void an_empty_content_is_whole(void **unused)
 	buf_clear(&text);
 	assert_null(checksum_read(path, &text));
 	buf_fini(&text);
+}
+
+static void a_file_is_synced_after_it_was_written(void **unused)
+{
+	struct buf text;
+	(void)unused;
+	assert_int_equal(checksum_write_loose(path, STR("later\n"), 0600), 0);
+	assert_int_equal(files_sync(path), 0);
+	buf_init(&text, 1024);
+	assert_null(checksum_read(path, &text));
+	assert_true(str_eq_c(buf_str(&text), "later\n"));
+	buf_fini(&text);
+	assert_int_equal(files_remove(path), 0);
+	assert_int_equal(files_sync(path), -ENOENT);
 }
 
 /* Whatever is cut off, and whichever byte is another. */
@@ -198,6 +213,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_whole_file_is_read_without_the_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_content_is_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_file_is_synced_after_it_was_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damage_is_seen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rows_are_salvaged, set_up, tear_down),
