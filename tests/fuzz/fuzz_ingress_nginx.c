@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Annotations of ingress-nginx: a path first, then names without their prefix and values in turn, each ended by a zero byte. Whatever they say, what comes out
  * fits into the protocol, and has nothing that a proxy could take for more than text. */
+#include "common/cipher_names.h"
 #include "common/must.h"
 #include "translator/dialects/ingress_nginx.h"
 #include "translator/dialects/ingress_nginx_configmap.h"
@@ -96,6 +97,11 @@ static void check_route(const struct route_settings *route)
 	must(route->aliases.count <= ALIASES_MAX);
 	for (size_t i = 0; i < route->aliases.count; i++)
 		check_words(route->aliases.items[i]);
+	if (route->handshake != NULL)
+		must(cipher_names_are_good(&(const struct cipher_names){
+			route->handshake->ciphers.items, route->handshake->ciphers.count}));
+	if (route->client != NULL && route->client->error_path.len != 0)
+		must(str_starts_with(route->client->error_path, STR("/")));
 	if (route->canary != NULL)
 		must(route->canary->weight <= route->canary->weight_total &&
 			route->canary->weight_total != 0);
