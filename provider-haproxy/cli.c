@@ -99,6 +99,16 @@ bool cli_next_line(struct str *rest, struct str *ret_line)
 	return true;
 }
 
+struct str cli_next_word(struct str *line)
+{
+	while (line->len != 0 && line->p[0] == ' ')
+		*line = str_skip(*line, 1);
+	const char *end = line->len != 0 ? str_find(*line, ' ') : NULL;
+	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
+	*line = str_skip(*line, word.len);
+	return word;
+}
+
 /* Payload lines are prompted for by "+ ". */
 static struct str trim(struct str reply)
 {

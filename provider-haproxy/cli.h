@@ -42,6 +42,8 @@ void cli_send(struct cli *cli, struct str line, struct str payload, unsigned wha
 	cli_reply *on_reply, void *ctx);
 /* The next line of a reply; false: there is none. */
 bool cli_next_line(struct str *rest, struct str *ret_line);
+/* The next word of a line, whatever spaces are before it; empty: there is none. */
+struct str cli_next_word(struct str *line);
 bool cli_has_room(const struct cli *cli);
 /* Commands without an answer. */
 size_t cli_in_flight(const struct cli *cli);

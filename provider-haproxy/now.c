@@ -37,16 +37,6 @@ static void on_finished(struct ev_loop *loop, ev_timer *timer, int events)
 	asked->on_done(asked->done_ctx);
 }
 
-static struct str next_word(struct str *line)
-{
-	while (line->len != 0 && line->p[0] == ' ')
-		*line = str_skip(*line, 1);
-	const char *end = line->len != 0 ? str_find(*line, ' ') : NULL;
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
-	*line = str_skip(*line, word.len);
-	return word;
-}
-
 /* `0x55ed852d5750: key=NAMESPACE/NAME use=2 exp=60000 conn_cur=2`; a minus before the name: it is not logged. */
 static void on_table(void *ctx, unsigned what, const char *command, struct str reply)
 {
@@ -56,7 +46,7 @@ static void on_table(void *ctx, unsigned what, const char *command, struct str r
 		struct str name = STR_NONE;
 		int64_t count = 0;
 		while (line.len != 0) {
-			struct str word = next_word(&line);
+			struct str word = cli_next_word(&line);
 			if (str_starts_with(word, STR("key=")))
 				name = str_skip(word, sizeof("key=") - 1);
 			if (str_starts_with(word, STR("conn_cur=")))
@@ -76,7 +66,7 @@ static void read_server(struct asked *asked, struct str line)
 	struct check_ip ip;
 	int64_t port;
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		fields[i] = next_word(&line);
+		fields[i] = cli_next_word(&line);
 	const struct slot *slot = slots_by_name(&asked->engine->slots, fields[FIELD_BACKEND]);
 	bool is_out =
 		str_eq(fields[FIELD_STATE], STR("0")) && str_eq(fields[FIELD_ADMIN], STR("0"));

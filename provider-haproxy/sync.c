@@ -10,22 +10,12 @@
 
 enum { WHAT_OTHER = ROW_TABLE_COUNT }; /* below it: a table */
 
-static struct str next_word(struct str *line)
-{
-	while (line->len != 0 && line->p[0] == ' ')
-		*line = str_skip(*line, 1);
-	const char *end = str_find(*line, ' ');
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
-	*line = str_skip(*line, word.len);
-	return word;
-}
-
 /* `0x55ed852d5750 key value` */
 static void read_row(struct engine *engine, enum row_table table, struct str line)
 {
 	struct rows *rows = local_rows(engine->local);
-	next_word(&line);
-	struct str key = next_word(&line);
+	cli_next_word(&line);
+	struct str key = cli_next_word(&line);
 	struct str value = str_skip(line, 1);
 	struct row *row = key.len != 0 ? rows_find(rows, table, key) : NULL;
 	/* If a key exists twice, the first one counts. */
@@ -64,7 +54,7 @@ static void read_server(struct engine *engine, struct str line)
 	int64_t weight;
 	int64_t port;
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		fields[i] = next_word(&line);
+		fields[i] = cli_next_word(&line);
 	struct slot *slot = slots_by_name(&engine->slots, fields[FIELD_BACKEND]);
 	if (slot == NULL || !check_ip(fields[FIELD_ADDRESS], &ip) ||
 		!str_to_int(fields[FIELD_ADMIN], 0, 65535, &admin) ||
@@ -97,7 +87,7 @@ static void on_certificates(void *ctx, unsigned what, const char *command, struc
 	struct engine *engine = ctx;
 	struct str line;
 	while (cli_next_line(&reply, &line)) {
-		struct str word = next_word(&line);
+		struct str word = cli_next_word(&line);
 		const char *colon = word.len != 0 ? memrchr(word.p, ':', word.len) : NULL;
 		const char *slash = word.len != 0 ? memrchr(word.p, '/', word.len) : NULL;
 		if (word.len == 0 || word.p[0] != '/' || colon == NULL || slash == NULL ||
