@@ -8,6 +8,7 @@ local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
 local errors = require("sluice.errors")
+local fastest = require("sluice.fastest")
 local headers = require("sluice.headers")
 local question = require("sluice.question")
 local route = require("sluice.route")
@@ -71,6 +72,16 @@ local function upstream_of(pool, peer)
 	return pools.is_to_be_met_anew(peer) and ANEW .. pool.proto or pool.upstream
 end
 
+-- How sessions of the request are kept, or nil: a canary has those of its main pool, if any.
+local function stickiness_of(asked, pool)
+	local canary = asked and not asked.is_error and asked.rule and asked.rule.canary
+	if not canary or canary.pool ~= pool.key then
+		return pool.sticky
+	end
+	local main = not canary.is_loose and pools.get(canary.main)
+	return main and main.sticky
+end
+
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
 local function prepare_pool(ctx, pool)
 	if not pool then
@@ -78,10 +89,9 @@ local function prepare_pool(ctx, pool)
 	end
 	ctx.pool = pool
 	ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
-	if pool.sticky then
-		ctx.wanted = sticky.read(pool.sticky)
-	end
-	ctx.peer = pools.pick(pool, ctx.client, nil, ctx.wanted)
+	ctx.sticky = stickiness_of(ctx.asked, pool)
+	ctx.wanted = ctx.sticky and sticky.read(ctx.sticky)
+	ctx.peer, ctx.session = pools.pick(pool, ctx.client, nil, ctx.wanted, ctx.sticky)
 	if not ctx.peer then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
@@ -465,7 +475,7 @@ local function next_peer(ctx, pool, retries)
 	end
 	ctx.peer.busy = ctx.peer.busy - 1
 	ctx.tried[ctx.peer.id] = true
-	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
+	ctx.peer, ctx.session = pools.pick(pool, ctx.client, ctx.tried, nil, ctx.sticky)
 	ctx.peer.busy = ctx.peer.busy + 1
 	if access_log.is_on then
 		access_log.retried()
@@ -475,7 +485,7 @@ end
 
 local function first_peer(ctx, pool, retries)
 	ctx.tried = {}
-	ctx.stays = ctx.wanted == ctx.peer.id and pool.sticky.stays
+	ctx.stays = ctx.wanted == ctx.session and ctx.sticky and ctx.sticky.stays
 	if retries then
 		ctx.began = ngx.now()
 	end
@@ -547,6 +557,9 @@ function _M.log()
 	leave_peer(ctx)
 	if ctx.asked then
 		traffic.release(ctx.asked)
+	end
+	if ctx.pool and ctx.pool.algo == "fastest" then
+		fastest.note(ngx.var)
 	end
 	if access_log.is_on then
 		access_log.write(ctx.pool)

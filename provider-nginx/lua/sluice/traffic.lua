@@ -78,7 +78,7 @@ function _M.find(asked, name)
 	if rule and rule.policy then
 		asked.policy, asked.users = find_policy(rule.policy)
 	end
-	local pool_name = rule and rules.draw(rule)
+	local pool_name = rule and rules.draw(rule, asked)
 	local pool = pool_name and pools.get(pool_name)
 	-- When it has gone since the route was read, the route is another one by now.
 	return pool ~= nil or pool_name == nil, pool
