@@ -10,6 +10,7 @@ struct making {
 	struct request_parts parts;
 	const struct policy *policy; /* NULL: none */
 	bool is_closed;              /* an answer of before the policy counts */
+	bool is_replaced;            /* what is answered takes the place of an error */
 	struct decision_reply
 		auth; /* of external authentication; status 0: nobody was asked, or nobody can tell */
 	struct arena *arena;

@@ -71,6 +71,18 @@ static bool asks_anything(const struct policy *p)
 
 /* ---- what cannot be had ---- */
 
+/* Who would have answered by himself does not, and without him the errors stay. */
+static void drop_error_answers(struct policy *policy)
+{
+	struct error_pages *pages = policy->error_pages;
+	if (pages == NULL)
+		return;
+	pages->missing_status = 0;
+	pages->bare = false;
+	if (str_is_empty(pages->pool))
+		policy->error_pages = NULL;
+}
+
 static void refuse(const struct plan_maker *m, const struct route_asked *asked, const char *cannot)
 {
 	struct route_settings *route = &m->plan->route;
@@ -82,6 +94,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 					       : "requests are answered with 503";
 	}
 	drop_members(&route->policy, asked->word);
+	if (asked->word == POLICY_ERROR_ANSWERS)
+		drop_error_answers(&route->policy);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
 	route->is_unlogged &= asked->word != POLICY_ACCESS_LOG;
 	if (asked->word == POLICY_HASH_BALANCE)

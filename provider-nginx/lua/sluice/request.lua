@@ -4,6 +4,7 @@
 -- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
 -- are handed to the location of their pool's protocol.
 local access_log = require("sluice.access_log")
+local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
@@ -170,13 +171,17 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
--- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
+-- The pool that answers in place of the error is asked, or a status does, which does not return; without either nothing is done. `is_backend`: the error is its own.
 local function ask_error_pool(asked, status, is_backend)
-	local pool = errors.pool_of(asked, status, is_backend)
+	local pool, missing = errors.instead_of(asked, status, is_backend)
 	local location = pool and location_of(ngx.var, pool)
 	if location then
 		errors.prepare(asked, pool, status, traffic.change_request)
 		return hand_over(location_of(ngx.var, pool), pool, asked)
+	elseif missing then
+		errors.begin(asked, status)
+		asked.is_answered = true
+		return answer.finish(asked, missing, "nobody answers in place of the error\n")
 	end
 end
 

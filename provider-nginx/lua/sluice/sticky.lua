@@ -139,13 +139,18 @@ local function is_to_be_told(ctx, sticky)
 	return not sticky.stays or find(ngx.var.upstream_header_time or "-", "%d$") ~= nil
 end
 
--- In the header filter: tells the client the endpoint that answered, unless it knows.
-function _M.write(ctx)
+-- What tells the client the endpoint that answered; nil: it knows.
+function _M.new_cookie(ctx)
 	local sticky = ctx.sticky
-	if not sticky or not is_to_be_told(ctx, sticky) then
+	return sticky and is_to_be_told(ctx, sticky) and cookie_of(ctx) or nil
+end
+
+-- In the header filter.
+function _M.write(ctx)
+	local sticky, cookie = ctx.sticky, _M.new_cookie(ctx)
+	if not cookie then
 		return
 	end
-	local cookie = cookie_of(ctx)
 	local cookies = rewrites.values("Set-Cookie")
 	if type(cookies) == "table" then
 		cookies[#cookies + 1] = cookie
