@@ -70,6 +70,9 @@ static void read_pages(const struct nginx_reader *r, struct str pool)
 			(int)STATUS_ERROR_LEAST, (int)STATUS_ERROR_MOST);
 		return;
 	}
+	/* There the place to sign in is in the place of the option's codes. */
+	if (r->v->items[row].option != NULL && nginx_has(r, NGINX_ROW_auth_signin))
+		return;
 	if (!nginx_ask(r, POLICY_ERROR_PAGES, row))
 		return;
 	/* Of those who cannot do this only an Ingress hears of which nothing else is left. */
