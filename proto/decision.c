@@ -424,6 +424,8 @@ static void finish_answer(struct making *m)
 	struct decision_reply reply = {0};
 	if (policy == NULL || m->is_closed)
 		return;
+	if (m->is_replaced && policy->error_pages->bare)
+		return;
 	bool is_of_backend = to->status == 0 && to->page_of == 0;
 	if (is_of_backend)
 		rewrite_answer(m, others_ask_backend(m, &reply) ? &reply : NULL);

@@ -12,6 +12,7 @@ struct making {
 	bool is_closed;              /* an answer of before the policy counts */
 	const struct decision_request
 		*error_request; /* in place of one without a good certificate; NULL: none */
+	bool is_replaced;       /* what is answered takes the place of an error */
 	struct decision_reply
 		auth; /* of external authentication; status 0: nobody was asked, or nobody can tell */
 	struct arena *arena;

@@ -302,9 +302,21 @@ static void ask_for_page(struct making *m, const struct error_pages *pages, unsi
 	making_add_step(m, STEP_ERROR_PAGES, "%.*s answers %.*s %.*s in place of the %u",
 		STR_FMT(question.pool), STR_FMT(question.method), STR_FMT(question.target), status);
 	m->to->page_of = status;
+	m->is_replaced = true;
 	m->to->status = 0;
 	m->to->headers = (struct http_headers){0};
 	m->to->body = STR_NONE;
+}
+
+static void answer_missing(struct making *m, uint64_t missing, unsigned status)
+{
+	making_add_step(m, STEP_ERROR_PAGES,
+		"%llu is answered in place of the %u: nobody else does",
+		(unsigned long long)missing, status);
+	m->to->status = (unsigned)missing;
+	m->to->headers = (struct http_headers){0};
+	m->to->body = STR_NONE;
+	m->is_replaced = true;
 }
 
 static struct str list_statuses(const struct error_pages *pages, struct arena *arena)
@@ -334,6 +346,8 @@ void others_answer_error(struct making *m)
 		return;
 	if (making_count_active(m, pages->pool, NULL) != 0)
 		ask_for_page(m, pages, status);
+	else if (pages->missing_status != 0)
+		answer_missing(m, pages->missing_status, status);
 	else
 		making_add_step(m, STEP_ERROR_PAGES,
 			"%.*s would answer in place of the %u, and has no active endpoint",

@@ -32,8 +32,9 @@ static void add_balance(struct buf *out, const struct pool *pool, const char **r
 		text_add(out, "\tbalance source\n\thash-type consistent\n");
 	else
 		text_add(out, "\tbalance %s\n",
-			pool->algorithm == ALGORITHM_LEAST_CONNECTIONS ? "leastconn"
-								       : "roundrobin");
+			pool->algorithm == ALGORITHM_LEAST_CONNECTIONS || pool->fastest
+				? "leastconn"
+				: "roundrobin");
 }
 
 static uint64_t bounded(uint64_t value, uint64_t fallback, uint64_t max)

@@ -88,6 +88,10 @@ static void add_error_pages(struct tree_text *tree, const struct error_pages *pa
 	tree_close(tree);
 	if (pages->own_only)
 		tree_add_flag(tree, "own_only");
+	if (pages->missing_status != 0)
+		tree_add_number_pair(tree, "missing", pages->missing_status);
+	if (pages->bare)
+		tree_add_flag(tree, "bare");
 	add_pieces(tree, "target", pages->target.items, pages->target.count);
 	piece_text_add_changes(tree, "request_headers", pages->request_headers.items,
 		pages->request_headers.count);

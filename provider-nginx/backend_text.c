@@ -118,5 +118,6 @@ void backend_text_add_affinity(struct tree_text *tree, const struct affinity *af
 	add_flag(tree, "same_site_known", affinity->same_site_known);
 	tree_add_pair(tree, "secure", str_from(places[affinity->secure]));
 	add_flag(tree, "stays", affinity->stays);
+	add_flag(tree, "balanced", affinity->balanced);
 	tree_close(tree);
 }

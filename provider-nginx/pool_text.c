@@ -177,7 +177,8 @@ void pool_text_append(const struct pool *wanted, struct str protocol, struct are
 	if (left_out != NULL)
 		writing.problem =
 			arena_printf(arena, "%s cannot be used, and is left out", left_out);
-	add(&writing, "%.*salgo %s\n", STR_FMT(protocol), algorithms[pool->algorithm]);
+	add(&writing, "%.*salgo %s\n", STR_FMT(protocol),
+		pool->fastest ? "fastest" : algorithms[pool->algorithm]);
 	if (check_token(pool->service.name))
 		add(&writing, "service %.*s %u %.*s\n", STR_FMT(pool->service.name),
 			(unsigned)(check_port(pool->port) ? pool->port : 0),

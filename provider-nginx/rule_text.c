@@ -6,6 +6,7 @@
 #include "provider-nginx/backend_text.h"
 #include "provider-nginx/network_text.h"
 #include "provider-nginx/piece_text.h"
+#include "provider-proxy/backend_checks.h"
 
 static void start(struct tree_text *tree, struct buf *text)
 {
@@ -43,9 +44,25 @@ static void add_pools(struct tree_text *tree, const struct path_rule *rule)
 	tree_close(tree);
 }
 
+static void add_canary(struct tree_text *tree, const struct rule_canary *canary)
+{
+	struct name main = name_of(NAME_POOL, canary->main);
+	struct name pool = name_of(NAME_POOL, canary->pool);
+	tree_open(tree, "canary");
+	tree_add(tree, name_str(&main));
+	tree_add(tree, name_str(&pool));
+	if (canary->loose)
+		tree_add(tree, STR("loose"));
+	tree_close(tree);
+}
+
 static void add_target(struct tree_text *tree, const struct route_rule *item)
 {
 	const struct path_rule *rule = item->rule;
+	if (backend_has_cookie_path(rule))
+		tree_add_pair(tree, "cookie_path", rule->cookie_path);
+	if (rule->canary != NULL)
+		add_canary(tree, rule->canary);
 	if (item->pool.text[0] != 0)
 		tree_add_pair(tree, "pool", name_str(&item->pool));
 	if (rule->pools.count != 0)

@@ -85,7 +85,9 @@ static bool are_pages(const struct error_pages *pages)
 		if (!is_status(pages->statuses.items[i].status, 400))
 			return false;
 	}
-	return !str_is_empty(pages->pool) &&
+	if (pages->missing_status != 0 && !is_status(pages->missing_status, 400))
+		return false;
+	return (!str_is_empty(pages->pool) || pages->missing_status != 0) &&
 	       check_pieces(pages->target.items, pages->target.count) &&
 	       are_changes(pages->request_headers.items, pages->request_headers.count);
 }

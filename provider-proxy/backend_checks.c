@@ -107,6 +107,12 @@ const char *backend_settle_policy(struct policy *policy, struct arena *arena)
 
 /* ---- pools ---- */
 
+bool backend_has_cookie_path(const struct path_rule *rule)
+{
+	struct str path = rule->cookie_path;
+	return !str_is_empty(path) && is_attribute(path) && path.len <= COOKIE_PATH_LEN_MAX;
+}
+
 static const char *settle_affinity(struct pool *pool, struct arena *arena)
 {
 	if (pool->stickiness == NULL || pool->stickiness->affinity == NULL)

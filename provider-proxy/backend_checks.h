@@ -7,5 +7,7 @@
 
 /* Takes out of the policy what fails. NULL, or words for the first that did. Objects that change are made anew in the arena. */
 const char *backend_settle_policy(struct policy *policy, struct arena *arena);
+/* Whether its `cookie_path` can be written into a cookie. */
+bool backend_has_cookie_path(const struct path_rule *rule);
 /* Likewise of the pool. */
 const char *backend_settle_pool(struct pool *pool, struct arena *arena);

@@ -28,9 +28,9 @@ struct capabilities *nginx_capabilities(void)
 		STR("https-redirect"), STR("hsts"), STR("rate-limit"), STR("source-access"),
 		STR("basic-auth"), STR("rewrite"), STR("request-headers"), STR("response-headers"),
 		STR("timeouts"), STR("client-tls"), STR("external-auth"), STR("mirror"),
-		STR("error-pages"), STR("fallback-pool"), STR("retries"), STR("buffering"),
-		STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"), STR("affinity"),
-		STR("hash-balance"), STR("access-log"), STR("forwarded-headers"),
+		STR("error-pages"), STR("error-answers"), STR("fallback-pool"), STR("retries"),
+		STR("buffering"), STR("bandwidth"), STR("location-rewrite"), STR("cookie-rewrite"),
+		STR("affinity"), STR("hash-balance"), STR("access-log"), STR("forwarded-headers"),
 		STR("proxy-protocol"), STR("request-id"), STR("backend-tls-terms"),
 		STR("backend-tls-depth"), STR("backend-http"), STR("host-handshake"),
 		STR("client-tls-page")};

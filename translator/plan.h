@@ -88,6 +88,7 @@ struct plan_pool {
 		*stickiness; /* all of these only where a class shares a load balancer */
 	const struct health_check *check;
 	const struct route_hash *hash;
+	bool prefers_fastest;
 	const struct backend_wish *backend; /* likewise; NULL: as its port says */
 };
 

@@ -98,7 +98,8 @@ static bool same_route(const struct claim_route *a, const struct claim_route *b)
 	return is_simple(a) && is_simple(b) && str_eq(a->policy, b->policy) &&
 	       a->is_regex == b->is_regex && a->is_decoded == b->is_decoded &&
 	       a->is_closed == b->is_closed && a->is_unlogged == b->is_unlogged &&
-	       a->has_tls == b->has_tls && a->tls_redirect.status == b->tls_redirect.status &&
+	       a->has_cookie_path == b->has_cookie_path && a->has_tls == b->has_tls &&
+	       a->tls_redirect.status == b->tls_redirect.status &&
 	       a->tls_redirect.port == b->tls_redirect.port &&
 	       a->tls_redirect.without_slash == b->tls_redirect.without_slash;
 }

@@ -82,6 +82,18 @@ static void drop_client_page(struct route_settings *route, struct arena *arena)
 	route->client = copy;
 }
 
+/* Who would have answered by himself does not, and without him the errors stay. */
+static void drop_error_answers(struct policy *policy)
+{
+	struct error_pages *pages = policy->error_pages;
+	if (pages == NULL)
+		return;
+	pages->missing_status = 0;
+	pages->bare = false;
+	if (str_is_empty(pages->pool))
+		policy->error_pages = NULL;
+}
+
 static void refuse(const struct plan_maker *m, const struct route_asked *asked, const char *cannot)
 {
 	struct route_settings *route = &m->plan->route;
@@ -93,6 +105,8 @@ static void refuse(const struct plan_maker *m, const struct route_asked *asked, 
 					       : "requests are answered with 503";
 	}
 	drop_members(&route->policy, asked->word);
+	if (asked->word == POLICY_ERROR_ANSWERS)
+		drop_error_answers(&route->policy);
 	route->is_decoded &= asked->word != POLICY_DECODED_PATHS;
 	route->is_unlogged &= asked->word != POLICY_ACCESS_LOG;
 	if (asked->word == POLICY_HASH_BALANCE)
@@ -142,7 +156,7 @@ static void settle_users(const struct plan_maker *m)
 	m->plan->users = id;
 }
 
-/* Of a closed one nothing else matters but where its rules are, and of a canary nothing but what it takes. */
+/* Of a closed one nothing else matters but where its rules are, and of a canary nothing but what it takes and by what its endpoints are chosen. */
 static void keep_what_counts(struct route_settings *route)
 {
 	if (route->is_closed)
@@ -152,8 +166,10 @@ static void keep_what_counts(struct route_settings *route)
 			.is_decoded = route->is_decoded,
 			.is_unlogged = route->is_unlogged};
 	else if (route->canary != NULL)
-		*route = (struct route_settings){
-			.canary = route->canary, .has_regex = route->has_regex};
+		*route = (struct route_settings){.canary = route->canary,
+			.has_regex = route->has_regex,
+			.hash = route->hash,
+			.prefers_fastest = route->prefers_fastest};
 }
 
 void plan_keep_paths(const struct plan *plan, struct arena *arena, struct policy *policy)
@@ -186,6 +202,15 @@ static void make_kept_route(const struct plan_maker *m, const struct claim_route
 	m->plan->kept_route = copy;
 }
 
+/* What the cookie of its sessions does not say itself. */
+static bool has_cookie_path(const struct plan *plan)
+{
+	const struct stickiness *stickiness = plan->values.stickiness;
+	return stickiness != NULL && stickiness->affinity != NULL &&
+	       str_is_empty(stickiness->affinity->path) && plan->route.canary == NULL &&
+	       plan->scope == BALANCER_OF_CLASS && !plan->is_passthrough && !plan->route.is_closed;
+}
+
 static void make_claim_route(const struct plan_maker *m)
 {
 	const struct route_settings *route = &m->plan->route;
@@ -203,12 +228,13 @@ static void make_claim_route(const struct plan_maker *m)
 		.is_decoded = route->is_decoded,
 		.is_closed = route->is_closed,
 		.is_unlogged = route->is_unlogged,
+		.has_cookie_path = has_cookie_path(m->plan),
 	};
 	bool is_needed = !str_is_empty(made.policy) || made.redirect != NULL ||
 			 made.answer != NULL || made.canary != NULL || made.client != NULL ||
 			 made.handshake != NULL || made.is_regex || made.is_decoded ||
-			 made.is_closed || made.is_unlogged || made.app_root != NULL ||
-			 made.tls_redirect.status != 0 || made.has_tls;
+			 made.is_closed || made.is_unlogged || made.has_cookie_path ||
+			 made.app_root != NULL || made.tls_redirect.status != 0 || made.has_tls;
 	if (!is_needed)
 		return;
 	struct claim_route *copy = arena_alloc(m->arena, sizeof(*copy));

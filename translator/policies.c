@@ -57,7 +57,8 @@ static uint64_t mix_affinity(uint64_t digest, const struct affinity *a)
 	digest = mix_number(digest, a->max_age_s + 1);
 	digest = mix_number(digest, a->expires_s + 1);
 	return mix_number(digest, (uint64_t)a->same_site << 8 | (uint64_t)a->secure << 4 |
-					  (a->same_site_known ? 2U : 0U) | a->stays);
+					  (a->balanced ? 4U : 0U) | (a->same_site_known ? 2U : 0U) |
+					  a->stays);
 }
 
 static uint64_t mix_stickiness(uint64_t digest, const struct stickiness *s)
@@ -138,12 +139,16 @@ void policies_settle_pool(const struct plan *plan, struct arena *arena, struct p
 		digest = mix_stickiness(digest, pool->stickiness);
 	if (pool->check != NULL)
 		digest = mix_check(digest, pool->check);
-	if (!key_is_passed(pool->port))
+	if (!key_is_passed(pool->port)) {
 		pool->hash = plan->route.hash;
+		pool->prefers_fastest = plan->route.prefers_fastest && pool->hash == NULL;
+	}
 	if (pool->hash != NULL)
 		digest = mix_hash(digest, pool->hash);
+	if (pool->prefers_fastest)
+		digest = mix_text(digest, STR("fastest"));
 	if (pool->stickiness != NULL || pool->check != NULL || pool->backend != NULL ||
-		pool->hash != NULL)
+		pool->hash != NULL || pool->prefers_fastest)
 		pool->port = arena_printf(
 			arena, "%.*s+%016llx", STR_FMT(pool->port), (unsigned long long)digest);
 }
@@ -162,5 +167,6 @@ void policies_fill_pool(
 		pool->hash.count = settings->hash->key.count;
 		pool->hash_subset = settings->hash->subset;
 	}
+	pool->fastest = settings->prefers_fastest;
 	pool->health_check = (struct health_check *)(uintptr_t)settings->check;
 }

@@ -17,6 +17,8 @@ struct canary_settings {
 	struct str cookie;     /* "always" and "never" decide; empty: none */
 	uint64_t weight;       /* of `weight_total`; not greater than that */
 	uint64_t weight_total; /* at least 1 */
+	bool keeps_sessions;   /* see struct rule_canary */
+	bool is_loose;         /* likewise */
 };
 
 /* Which certificates of clients the hosts of an Ingress want. */
@@ -53,6 +55,7 @@ struct claim_route {
 	bool is_decoded;
 	bool is_closed;
 	bool is_unlogged;
+	bool has_cookie_path; /* see struct path_rule */
 };
 
 /* Which annotation asked for a word, for messages. */
@@ -91,6 +94,7 @@ struct route_settings {
 	struct policy
 		policy; /* without key and `ingress`; basic_auth->users is the id of the object */
 	const struct route_hash *hash; /* NULL: they take turns */
+	bool prefers_fastest;          /* see struct pool */
 	/* Among them those that the policy names; dialect_add_pool() adds to them. */
 	LIST_OF(struct route_pool) pools;
 	struct str

@@ -282,6 +282,8 @@ static void fill_rule(struct merge *m, const struct path_claim *claim, const str
 		rule->unlogged = route->is_unlogged;
 		rule->redirect = (struct redirect *)(uintptr_t)route->redirect;
 		rule->answer = (struct fixed_answer *)(uintptr_t)route->answer;
+		if (route->has_cookie_path && !str_is_empty(claim->pool) && claim->path.len > 1)
+			rule->cookie_path = claim->path;
 	}
 }
 
@@ -380,7 +382,7 @@ static void part_tls(const struct merge *m, const struct tls_redirect *wish,
 	add_piece(m, redirect,
 		&(struct piece){
 			.value = wish->without_slash ? REQUEST_TARGET_UNSLASHED : REQUEST_TARGET});
-	redirect_rule.pool = STR("");
+	redirect_rule.pool = redirect_rule.cookie_path = STR("");
 	redirect_rule.answer = NULL;
 	redirect_rule.redirect = redirect;
 	host->rules.items[host->rules.count++] = redirect_rule;
@@ -391,14 +393,15 @@ static size_t cost_of(
 {
 	const struct object_ref *owner = claim->ingress;
 	must(owner != NULL);
-	size_t cost = 64 + (is_regex ? 2 : 1) * claim->path.len + claim->pool.len +
+	bool has_cookie = claim->route != NULL && claim->route->has_cookie_path;
+	size_t cost = 64 + (1U + is_regex + has_cookie) * claim->path.len + claim->pool.len +
 		      owner->namespace.len + owner->name.len + route_cost(claim->route);
 	if (canary == NULL)
 		return cost;
 	const struct canary_settings *settings = canary->route->canary;
-	return CANARY_RULES_MAX *
-	       (cost + 64 + canary->pool.len + settings->header.len + settings->header_value.len +
-		       settings->header_regex.len + settings->cookie.len);
+	return CANARY_RULES_MAX * (cost + 64 + 2 * canary->pool.len + claim->pool.len +
+					  settings->header.len + settings->header_value.len +
+					  settings->header_regex.len + settings->cookie.len);
 }
 
 static void add_rules(struct merge *m, const struct path_claim *claims, size_t count,

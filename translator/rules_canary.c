@@ -131,8 +131,13 @@ static void add_weights(
 void canaries_add_rules(struct virtual_host *host, const struct path_rule *rule,
 	const struct path_claim *canary, struct arena *arena)
 {
-	struct adding a = {host, rule, arena};
 	const struct canary_settings *settings = canary->route->canary;
+	struct path_rule base = *rule;
+	struct adding a = {host, &base, arena};
+	if (settings->keeps_sessions && !str_eq(rule->pool, canary->pool)) {
+		base.canary = arena_alloc(arena, sizeof(*base.canary));
+		*base.canary = (struct rule_canary){rule->pool, canary->pool, settings->is_loose};
+	}
 	if (!str_is_empty(settings->header))
 		add_header(&a, settings, canary->pool);
 	if (!str_is_empty(settings->cookie))

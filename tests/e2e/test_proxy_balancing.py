@@ -61,9 +61,9 @@ def name_of(proxy: LocalProxy, path: str = "/", **headers: str) -> str:
 # ---- affinity ----
 
 def attributes(cookie: str) -> dict[str, str]:
-    """In lower case; of two of one name the last counts (RFC 6265, 5.3). The value is the cookie's, of 16 hexadecimal digits."""
+    """In lower case; of two of one name the last counts (RFC 6265, 5.3). The value is the cookie's, of 16 hexadecimal digits, on nginx with 8 more that name the pool."""
     first, *others = cookie.split("; ")
-    assert re.fullmatch("SID=[0-9a-f]{16}", first), cookie
+    assert re.fullmatch(r"SID=[0-9a-f]{16}(\|[0-9a-f]{8})?", first), cookie
     return {name.lower(): value for name, _, value in (item.partition("=") for item in others)}
 
 
@@ -91,7 +91,7 @@ def test_a_cookie_expires(proxy: LocalProxy, pods: list[Backend]) -> None:
     proxy.apply(sticky(pods[0], expires_s=172800, max_age_s=5), host("a.test", ("/", "all")))
     before = int(time.time())
     cookie = proxy.request("a.test").headers["set-cookie"]
-    expires = re.fullmatch(r"SID=[0-9a-f]{16}; Expires=(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT); Max-Age=5; Path=/; HttpOnly", cookie)
+    expires = re.fullmatch(r"SID=[0-9a-f]{16}(?:\|[0-9a-f]{8})?; Expires=(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT); Max-Age=5; Path=/; HttpOnly", cookie)
     assert expires, cookie
     # The clock that a proxy keeps may be a little behind.
     assert before - 60 <= email.utils.parsedate_to_datetime(expires.group(1)).timestamp() - 172800 <= time.time() + 60
@@ -111,6 +111,94 @@ def test_a_client_comes_back(proxy: LocalProxy, pods: list[Backend]) -> None:
         assert answer.json["name"] == name and "set-cookie" not in answer.headers
     for value in ("SID=x", "SID=", "SID=" + "0" * 16):
         assert "set-cookie" in proxy.request("a.test", headers={"Cookie": value}).headers
+
+
+def test_balanced_sessions_move_when_an_endpoint_comes(proxy: LocalProxy, pods: list[Backend]) -> None:
+    only(proxy, "nginx", "on HAProxy they stay with their endpoints")
+    proxy.apply(sticky(*pods[:3], balanced=True), host("a.test", ("/", "all")))
+    cookies = dict(cookie_of(proxy) for _ in range(120))
+    assert len(cookies) == 120 and set(cookies.values()) == {pod.name for pod in pods[:3]}
+
+    def moved(*now: Backend) -> int:
+        proxy.apply(sticky(*now, balanced=True))
+        count = 0
+        for cookie, name in cookies.items():
+            answer = proxy.request("a.test", headers={"Cookie": cookie})
+            assert "set-cookie" not in answer.headers and answer.json["name"] in (name, pods[3].name)
+            count += answer.json["name"] != name
+        return count
+    assert moved(*pods[:3]) == 0
+    assert 8 < moved(*pods[:4]) < 60
+    assert moved(*pods[:3]) == 0
+    # A value that nobody has made belongs to an endpoint, too.
+    answers = [proxy.request("a.test", headers={"Cookie": f"SID={value}"}) for value in ("x", "x|y", "x|")]
+    assert len({answer.json["name"] for answer in answers}) == 1 and not any("set-cookie" in answer.headers for answer in answers)
+    assert "set-cookie" in proxy.request("a.test", headers={"Cookie": "SID="}).headers
+
+
+def test_the_backend_sees_the_cookie_unless_it_is_hidden(proxy: LocalProxy, pods: list[Backend]) -> None:
+    only(proxy, "nginx", "HAProxy takes its cookie out of every request")
+    proxy.apply(sticky(pods[0]), host("a.test", ("/", "all")))
+    cookie, _ = cookie_of(proxy)
+    answer = proxy.request("a.test", headers={"Cookie": f"a=b; {cookie}"})
+    assert [value for name, value in answer.json["headers"] if name.lower() == "cookie"] == [f"a=b; {cookie}"]
+    assert "cache-control" not in proxy.request("a.test").headers
+
+
+def canary_rules(weight: int, **more: Any) -> Object:
+    rule = {"path": "/", "match": "prefix", "ingress": "default/web", "cookie_path": "/shop", "canary": {"main": "all", "pool": "new", **more}}
+    header = {"conditions": [{"subject": "header", "name": "x-c", "value": "always"}], "pool": "new"}
+    return host("a.test", {**rule, **header}, {**rule, "pools": [{"pool": "all", "weight": 100 - weight}, {"pool": "new", "weight": weight}]})
+
+
+def test_who_came_to_a_canary_stays_there(proxy: LocalProxy, pods: list[Backend]) -> None:
+    only(proxy, "nginx", "on HAProxy each pool has its own cookie")
+    services = {"all": {"namespace": "default", "name": "all"}, "new": {"namespace": "default", "name": "new"}}
+    main = {**sticky(*pods[:2], balanced=True), "service": services["all"]}
+    proxy.apply(main, pool("new", *pods[2:4], service=services["new"]), canary_rules(50))
+    cookies = dict(cookie_of(proxy) for _ in range(60))
+    assert {name for name in cookies.values()} == {pod.name for pod in pods[:4]}
+    assert all("; Path=/shop; HttpOnly" in proxy.request("a.test").headers["set-cookie"] for _ in range(10))
+    for _ in range(2):
+        for cookie, name in cookies.items():
+            answer = proxy.request("a.test", headers={"Cookie": cookie, "X-C": "always"})
+            assert answer.json["name"] == name and "set-cookie" not in answer.headers
+    # While the canary has nobody, all are the main pool's, and come back afterwards.
+    proxy.apply(pool("new", service=services["new"]))
+    assert all(proxy.request("a.test", headers={"X-C": "always"}).json["name"] in ("pod-0", "pod-1") for _ in range(20))
+    for cookie in cookies:
+        answer = proxy.request("a.test", headers={"Cookie": cookie})
+        assert answer.json["name"] in ("pod-0", "pod-1") and "set-cookie" not in answer.headers
+    proxy.apply(pool("new", *pods[2:4], service=services["new"]))
+    assert all(proxy.request("a.test", headers={"Cookie": cookie}).json["name"] == name for cookie, name in cookies.items())
+    # Where the main pool has nobody, the canary is not asked.
+    proxy.apply({**sticky(balanced=True), "service": services["all"]})
+    assert proxy.request("a.test", headers={"X-C": "always"}).status == 503
+
+
+def test_a_loose_canary_has_no_sessions(proxy: LocalProxy, pods: list[Backend]) -> None:
+    only(proxy, "nginx", "on HAProxy each pool has its own cookie")
+    services = {"all": {"namespace": "default", "name": "all"}, "new": {"namespace": "default", "name": "new"}}
+    proxy.apply({**sticky(pods[0]), "service": services["all"]}, pool("new", pods[1], service=services["new"]), canary_rules(50, loose=True))
+    answers = [proxy.request("a.test") for _ in range(60)]
+    assert {(answer.json["name"], "set-cookie" in answer.headers) for answer in answers} == {("pod-0", True), ("pod-1", False)}
+
+
+# ---- by time ----
+
+def test_who_answers_fast_gets_most(proxy: LocalProxy, pods: list[Backend]) -> None:
+    only(proxy, "nginx", "HAProxy goes by how many requests an endpoint has")
+    proxy.apply(pool("all", *pods[:3], fastest=True), host("a.test", ("/", "all")))
+    pods[1].takes_s = 0.15
+    for _ in range(6):  # until each has been asked
+        proxy.request("a.test")
+    found = collections.Counter(name_of(proxy) for _ in range(120))
+    assert found["pod-1"] < 12 and found["pod-0"] > 30 and found["pod-2"] > 30, found
+    # Who comes begins as the others are on an average, and who is alone has all.
+    proxy.apply(pool("all", *pods[:4], fastest=True))
+    assert {name_of(proxy) for _ in range(200)} >= {"pod-0", "pod-2", "pod-3"}
+    proxy.apply(pool("all", pods[1], fastest=True))
+    assert name_of(proxy) == "pod-1"
 
 
 def test_a_client_whose_endpoint_fails_goes_on_or_stays(proxy: LocalProxy, pods: list[Backend]) -> None:

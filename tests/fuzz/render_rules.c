@@ -65,6 +65,16 @@ static void draw_conditions(struct world *world, struct path_rule *rule)
 			world_text(world, "1")};
 }
 
+static void draw_sessions(struct world *world, struct path_rule *rule)
+{
+	rule->cookie_path = world_text(world, "/a;b");
+	if (!flip(world))
+		return;
+	rule->canary = items(world, sizeof(*rule->canary));
+	*rule->canary =
+		(struct rule_canary){world_text(world, "p0"), world_text(world, "p1"), flip(world)};
+}
+
 void world_draw_rule(struct world *world, struct path_rule *rule)
 {
 	struct weighted_pool *pools = items(world, sizeof(*pools));
@@ -75,6 +85,8 @@ void world_draw_rule(struct world *world, struct path_rule *rule)
 		rule->regex = world_text(world, "^/a");
 	if (flip(world))
 		rule->policy = world_text(world, "y0");
+	if (world_pick(world, 4) == 0)
+		draw_sessions(world, rule);
 	switch (world_pick(world, 5)) {
 	case 0:
 		rule->pool = STR_NONE;

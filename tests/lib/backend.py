@@ -51,6 +51,7 @@ class Pod(contextlib.AbstractContextManager):
         self.begun: collections.deque[str] = collections.deque(maxlen=10000)  # targets of requests of which the headers have come
         self.last_answer = b"{}"  # of HTTP/1: the JSON of the last one, also if it was sent without a body
         self.gate = threading.Event()
+        self.takes_s = 0.0  # how long an answer takes, for those that are compared by that
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
         self.server_names: collections.deque[str | None] = collections.deque(maxlen=10000)  # of handshakes, as asked for
@@ -161,6 +162,8 @@ class Backend(Pod):
         head += "".join(f"{word[4:]}\r\n" for word in words if word.startswith("say="))
         if "hold" in words:
             self.gate.wait(120)
+        if self.takes_s:
+            self.gate.wait(self.takes_s)
         if "stream" in words:
             connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n1\r\n \r\n")
             self.gate.wait(120)

@@ -394,6 +394,8 @@ static void read_canary(const struct nginx_reader *r)
 			"the name of a cookie is expected");
 		canary->cookie = STR("");
 	}
+	canary->keeps_sessions = true;
+	canary->is_loose = nginx_value_is(r->v, NGINX_ROW_affinity_canary_behavior, "legacy");
 	canary->weight_total = (uint64_t)total;
 	canary->weight = (uint64_t)(weight < total ? weight : total);
 	if (canary->header.len != 0)
@@ -422,6 +424,7 @@ void ingress_nginx_read_route(
 	/* A canary is a part of another Ingress, whose annotations count for its requests, too. */
 	if (nginx_value_is_on(nginx, NGINX_ROW_canary, false)) {
 		read_canary(&r);
+		nginx_read_balancing(&r);
 		return;
 	}
 	d->route->default_is_of_hosts = true;

@@ -38,6 +38,14 @@ static void read_hash(const struct nginx_reader *r)
 	r->d->route->hash = hash;
 }
 
+/* Sessions go before, wherever they begin. */
+void nginx_read_balancing(const struct nginx_reader *r)
+{
+	read_hash(r);
+	r->d->route->prefers_fastest = nginx_value_is(r->v, NGINX_ROW_load_balance, "ewma") &&
+				       !nginx_has(r, NGINX_ROW_affinity);
+}
+
 /* What the cookie of the backends' settings says beyond its name belongs to a word of its own. */
 static void ask_affinity(const struct nginx_reader *r)
 {
@@ -313,7 +321,7 @@ static void read_access_log(const struct nginx_reader *r)
 
 void nginx_read_answers(const struct nginx_reader *r)
 {
-	read_hash(r);
+	nginx_read_balancing(r);
 	ask_affinity(r);
 	ask_terms(r);
 	read_retries(r);

@@ -283,6 +283,7 @@ static struct affinity *make_affinity(const struct backend_reader *r)
 				  : SECURE_TLS,
 		.stays =
 			!nginx_value_is_on(r->v, NGINX_ROW_session_cookie_change_on_failure, false),
+		.balanced = !nginx_value_is(r->v, NGINX_ROW_affinity_mode, "persistent"),
 	};
 	return affinity;
 }
@@ -300,8 +301,8 @@ static void read_affinity(const struct backend_reader *r)
 	stickiness->cookie = word_of(r, NGINX_ROW_session_cookie_name, STR("INGRESSCOOKIE"));
 	stickiness->domain = word_of(r, NGINX_ROW_session_cookie_domain, STR_NONE);
 	stickiness->mode = STICKINESS_INSERT;
-	stickiness->indirect = true;
-	stickiness->nocache = true;
+	stickiness->indirect = false;
+	stickiness->nocache = false;
 	stickiness->affinity = make_affinity(r);
 	r->values->stickiness = stickiness;
 }

@@ -19,7 +19,23 @@ static struct nginx_headers make_headers(const struct nginx_reader *r)
 	return list;
 }
 
+/* The original rewrites the path and leaves the query. */
+static void make_question(const struct nginx_reader *r, struct error_pages *pages)
+{
+	struct nginx_headers headers = make_headers(r);
+	struct pieces target = {0};
+	pieces_add_text(&target, r->d->arena, STR("/"));
+	pieces_add_value(&target, r->d->arena, REQUEST_ARGUMENTS, STR_NONE);
+	pages->target.items = target.list.items;
+	pages->target.count = target.list.count;
+	pages->request_headers.items = headers.items;
+	pages->request_headers.count = headers.count;
+}
+
 /* ---- statuses ---- */
+
+/* Of the original's own server, which answers when no Service does. */
+enum { MISSING_STATUS = 404 };
 
 /* Those of the text, sorted, each once. False: it has something else in it. */
 static bool read_statuses(const struct nginx_reader *r, struct error_pages *pages)
@@ -48,32 +64,24 @@ static void read_pages(const struct nginx_reader *r, struct str pool)
 {
 	const enum nginx_row row = NGINX_ROW_custom_http_errors;
 	struct error_pages pages = {.pool = pool};
-	struct nginx_headers headers = make_headers(r);
 	if (!read_statuses(r, &pages)) {
 		nginx_values_refuse(r->v, row, &r->teller,
 			"numbers from %d to %d, separated by commas, are expected",
 			(int)STATUS_ERROR_LEAST, (int)STATUS_ERROR_MOST);
 		return;
 	}
-	if (pool.len == 0 && r->v->items[row].option != NULL)
-		return; /* of this Ingress they stay */
-	if (pool.len == 0) {
-		nginx_values_refuse(r->v, row, &r->teller,
-			"there is no default-backend that could answer instead: name a Service "
-			"with it");
+	/* There the place to sign in is in the place of the option's codes. */
+	if (r->v->items[row].option != NULL && nginx_has(r, NGINX_ROW_auth_signin))
 		return;
-	}
 	if (!nginx_ask(r, POLICY_ERROR_PAGES, row))
 		return;
+	/* Of those who cannot do this only an Ingress hears of which nothing else is left. */
+	(void)nginx_ask(r, POLICY_ERROR_ANSWERS, pool.len == 0 ? row : NGINX_ROW_COUNT);
+	pages.missing_status = MISSING_STATUS;
+	pages.bare = true;
 	pages.own_only = nginx_value_is_on(r->v, NGINX_ROW_disable_proxy_intercept_errors, false);
-	/* The original rewrites the path and leaves the query. */
-	struct pieces target = {0};
-	pieces_add_text(&target, r->d->arena, STR("/"));
-	pieces_add_value(&target, r->d->arena, REQUEST_ARGUMENTS, STR_NONE);
-	pages.target.items = target.list.items;
-	pages.target.count = target.list.count;
-	pages.request_headers.items = headers.items;
-	pages.request_headers.count = headers.count;
+	if (pool.len != 0)
+		make_question(r, &pages);
 	r->d->route->policy.error_pages = NGINX_NEW(r, struct error_pages);
 	*r->d->route->policy.error_pages = pages;
 }

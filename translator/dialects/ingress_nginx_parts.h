@@ -65,6 +65,8 @@ void nginx_read_external_auth(const struct nginx_reader *r);
 void nginx_read_client_tls(const struct nginx_reader *r);
 void nginx_read_handshake(const struct nginx_reader *r);
 void nginx_read_mirror(const struct nginx_reader *r);
+/* By what endpoints are chosen, of canaries, too. */
+void nginx_read_balancing(const struct nginx_reader *r);
 void nginx_read_answers(const struct nginx_reader *r);
 void nginx_read_errors(const struct nginx_reader *r);
 void nginx_read_headers(const struct nginx_reader *r);

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The last step of section 5.3 of PROTOCOL.md, of all answers to requests with a policy, whoever has made them; and answers of our own.
 local asked_of = require("sluice.asked")
+local errors = require("sluice.errors")
 
 local _M = {}
 
@@ -40,6 +41,16 @@ local function add(name, value)
 		ngx.header[name] = values
 	else
 		ngx.header[name] = { values, value }
+	end
+end
+
+-- `values`: one, several, or nil.
+local function add_all(name, values)
+	if type(values) ~= "table" then
+		values = { values }
+	end
+	for _, value in ipairs(values) do
+		add(name, value)
 	end
 end
 
@@ -96,6 +107,10 @@ function _M.add_headers(asked)
 	local policy = asked.policy
 	if not policy then
 		return
+	end
+	if errors.is_bare(asked) then
+		add_all("Set-Cookie", asked.session_cookie)
+		return add_all("WWW-Authenticate", asked.challenge)
 	end
 	if asked.cookies and (asked.cookies_always or GOOD[ngx.status]) then
 		for _, cookie in ipairs(asked.cookies) do

@@ -15,14 +15,37 @@ local OWN_VARIABLES = {
 	"sluice_upgrade", "sluice_connection", "sluice_client", "sluice_client_key",
 }
 
--- The pool that answers in place of this status; nil: nobody does. `is_backend`: it is the backend's.
-function _M.pool_of(asked, status, is_backend)
+-- The pool that answers in place of this status, or the status that does; both nil: it stays. `is_backend`: it is the backend's.
+function _M.instead_of(asked, status, is_backend)
 	local pages = asked.has_begun and not asked.is_error and asked.policy and asked.policy.error_pages
 	if not pages or not pages.statuses[status] or (is_backend and pages.own_only) then
 		return nil
 	end
 	local pool = pools.get(pages.pool)
-	return pool and #pool.active > 0 and pool or nil
+	if pool and #pool.active > 0 then
+		return pool
+	end
+	return nil, pages.missing
+end
+
+function _M.is_replaced(asked, status, is_backend)
+	local pool, missing = _M.instead_of(asked, status, is_backend)
+	return pool ~= nil or missing ~= nil
+end
+
+-- The challenge of an answer that is going to be replaced.
+function _M.keep_challenge(asked, challenge)
+	asked.challenge = asked.policy.error_pages.bare and challenge or nil
+end
+
+-- From now on the request is answered in place of an error.
+function _M.begin(asked, status)
+	asked.is_error, asked.error_status = true, status
+end
+
+-- Whether the answer is what takes the place of an error, and that as it is.
+function _M.is_bare(asked)
+	return asked.is_error and asked.policy.error_pages.bare
 end
 
 -- Whether the head that is being looked at has come from a backend.
@@ -51,7 +74,7 @@ end
 -- The request becomes the one that the pool is asked; `change` does changes of headers.
 function _M.prepare(asked, pool, status, change)
 	local pages, var = asked.policy.error_pages, ngx.var
-	asked.is_error, asked.error_status = true, status
+	_M.begin(asked, status)
 	restore_headers(asked)
 	for _, name in ipairs(OWN_VARIABLES) do
 		var[name] = ""
@@ -71,7 +94,8 @@ end
 -- As the row of a policy has it.
 function _M.parse(words, parts)
 	local pages = {
-		pool = words.pool and words.pool[2] or "", statuses = {}, own_only = words.own_only ~= nil, target = parts.text(words.target),
+		pool = words.pool and words.pool[2] or "", statuses = {}, own_only = words.own_only ~= nil, bare = words.bare ~= nil,
+		missing = words.missing and tonumber(words.missing[2]), target = parts.text(words.target),
 		request_headers = words.request_headers and parts.changes(words.request_headers),
 	}
 	for i = 2, #words.statuses do

@@ -39,7 +39,7 @@ local function pool_of_target(asked, target)
 	if rule == rules.LIMIT then
 		return nil
 	end
-	return rule and not rule.is_closed and rules.draw(rule)
+	return rule and not rule.is_closed and rules.draw(rule, other)
 end
 
 -- ---- the cache: of all workers, under digests with a key that only they have ----

@@ -2,12 +2,14 @@
 -- Pools and the choice of an endpoint.
 --
 -- `pool:POOL` among the object rows (`O`) holds lines of words: `proto http|https|h2c|h2|tcp` (h2 with TLS), `tls TRUST SERVER-NAME CLIENT`
--- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
+-- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source|fastest`, `sticky NAME FLAGS DOMAIN`,
 -- `affinity TREE` (what else the cookie is told), `subset COUNT` and `hash TREE` (pieces by which requests are told apart, in place of `algo`),
 -- `check ...` (health.lua), and for every endpoint `e a|d ID IP PORT`, a for active, d for one that only drains.
 local changes = require("sluice.changes")
+local fastest = require("sluice.fastest")
 local pieces = require("sluice.pieces")
 local ring = require("sluice.ring")
+local sessions = require("sluice.sessions")
 local store = require("sluice.store")
 local tree = require("sluice.tree")
 local lrucache = require("resty.lrucache")
@@ -63,7 +65,7 @@ local words = {
 			return words[word] and words[word][2]
 		end
 		pool.sticky.affinity = {
-			path = first("path") or "/", max_age = first("max_age"), expires = tonumber(first("expires")), same_site = first("same_site"),
+			path = first("path"), balanced = words.balanced ~= nil, max_age = first("max_age"), expires = tonumber(first("expires")), same_site = first("same_site"),
 			same_site_known = words.same_site_known ~= nil, secure = first("secure") or "tls",
 		}
 		pool.sticky.stays = words.stays ~= nil
@@ -88,7 +90,7 @@ local words = {
 			-- As nginx writes it.
 			peer.address = (find(ip, ":", 1, true) and "[" .. ip .. "]" or ip) .. ":" .. port
 		end
-		pool.by_id[id] = peer
+		pool.by_id[id], peer.is_active = peer, state == "a"
 		if state == "a" then
 			pool.active[#pool.active + 1] = peer
 		end
@@ -131,9 +133,13 @@ local function parse(key, text, before)
 	-- What has been connected to without a server name is kept apart.
 	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
 	pool.upstream = string.format("%02x_%s", place, pool.proto)
+	pool.tag = sessions.tag_of(pool)
 	-- Nothing is counted where it is asked from.
-	pool.is_short = pool.proto == "http" and not pool.tls and pool.algo ~= "least"
+	pool.is_short = pool.proto == "http" and not pool.tls and pool.algo ~= "least" and pool.algo ~= "fastest"
 	pool.is_plain = pool.is_short and not pool.sticky and not pool.hash
+	if before and pool.algo == "fastest" then
+		fastest.welcome(pool, before)
+	end
 	return pool
 end
 
@@ -278,6 +284,10 @@ function choosers.source(pool, tried, client)
 	return best
 end
 
+function choosers.fastest(pool, tried)
+	return fastest.choose(pool.active, function(peer) return badness(pool, peer, tried) end)
+end
+
 -- `client`: what the request is told apart by.
 function choosers.hash(pool, tried, client)
 	local function bad(peer)
@@ -291,18 +301,33 @@ function choosers.hash(pool, tried, client)
 	return ring.pick(pool.ring, crc32(client), bad)
 end
 
--- An endpoint for a new try, or nil. `tried` is a set of ids, `wanted` the id that the client's cookie names; both may be nil.
-function _M.pick(pool, client, tried, wanted)
-	if wanted then
-		local peer = pool.by_id[wanted]
-		if peer and (pool.sticky.stays or badness(pool, peer, tried) == 0) then
-			return peer
-		end
+-- Of who has a cookie of ours.
+local function kept_peer(pool, settings, wanted)
+	if settings.affinity then
+		return sessions.peer(pool, settings, wanted)
+	end
+	return pool.by_id[wanted]
+end
+
+local function begin_session(pool, tried)
+	return sessions.begin(pool, function(peer) return badness(pool, peer, tried) end)
+end
+
+-- An endpoint for a new try, or nil; and, where it has `settings` of stickiness, what the client's cookie says of it. `tried` is a set of ids, `wanted` what the
+-- cookie says that the client sent; both may be nil.
+function _M.pick(pool, client, tried, wanted, settings)
+	local peer = wanted and kept_peer(pool, settings, wanted)
+	if peer and (settings.stays or badness(pool, peer, tried) == 0) then
+		return peer, wanted
 	end
 	if #pool.active == 0 then
 		return nil
 	end
-	return (choosers[pool.algo] or choosers.rr)(pool, tried, client)
+	if settings and settings.affinity and settings.affinity.balanced then
+		return begin_session(pool, tried)
+	end
+	peer = (choosers[pool.algo] or choosers.rr)(pool, tried, client)
+	return peer, peer.id
 end
 
 -- Certificate and key for the endpoints of a pool, in PEM; nil when they are not there.

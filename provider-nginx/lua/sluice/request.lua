@@ -4,10 +4,12 @@
 -- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
 -- are handed to the location of their pool's protocol.
 local access_log = require("sluice.access_log")
+local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
 local errors = require("sluice.errors")
+local fastest = require("sluice.fastest")
 local headers = require("sluice.headers")
 local question = require("sluice.question")
 local route = require("sluice.route")
@@ -71,6 +73,16 @@ local function upstream_of(pool, peer)
 	return pools.is_to_be_met_anew(peer) and ANEW .. pool.proto or pool.upstream
 end
 
+-- How sessions of the request are kept, or nil: a canary has those of its main pool, if any.
+local function stickiness_of(asked, pool)
+	local canary = asked and not asked.is_error and asked.rule and asked.rule.canary
+	if not canary or canary.pool ~= pool.key then
+		return pool.sticky
+	end
+	local main = not canary.is_loose and pools.get(canary.main)
+	return main and main.sticky
+end
+
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
 local function prepare_pool(ctx, pool)
 	if not pool then
@@ -80,10 +92,9 @@ local function prepare_pool(ctx, pool)
 	if pool.hash or pool.algo == "source" then
 		ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
 	end
-	if pool.sticky then
-		ctx.wanted = sticky.read(pool.sticky)
-	end
-	ctx.peer = pools.pick(pool, ctx.client, nil, ctx.wanted)
+	ctx.sticky = stickiness_of(ctx.asked, pool)
+	ctx.wanted = ctx.sticky and sticky.read(ctx.sticky)
+	ctx.peer, ctx.session = pools.pick(pool, ctx.client, nil, ctx.wanted, ctx.sticky)
 	if not ctx.peer then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
@@ -170,13 +181,17 @@ local function stay(pool, asked)
 	return prepare_pool(ctx, pool)
 end
 
--- The pool that answers in place of the error is asked, which does not return; without one nothing is done. `is_backend`: the error is its own.
+-- The pool that answers in place of the error is asked, or a status does, which does not return; without either nothing is done. `is_backend`: the error is its own.
 local function ask_error_pool(asked, status, is_backend)
-	local pool = errors.pool_of(asked, status, is_backend)
+	local pool, missing = errors.instead_of(asked, status, is_backend)
 	local location = pool and location_of(ngx.var, pool)
 	if location then
 		errors.prepare(asked, pool, status, traffic.change_request)
 		return hand_over(location_of(ngx.var, pool), pool, asked)
+	elseif missing then
+		errors.begin(asked, status)
+		asked.is_answered = true
+		return answer.finish(asked, missing, "nobody answers in place of the error\n")
 	end
 end
 
@@ -532,7 +547,7 @@ local function next_peer(ctx, pool, retries)
 	end
 	count_busy(ctx, -1)
 	ctx.tried[ctx.peer.id] = true
-	ctx.peer = pools.pick(pool, ctx.client, ctx.tried)
+	ctx.peer, ctx.session = pools.pick(pool, ctx.client, ctx.tried, nil, ctx.sticky)
 	count_busy(ctx, 1)
 	if access_log.is_on then
 		access_log.retried()
@@ -542,7 +557,7 @@ end
 
 local function first_peer(ctx, pool, retries)
 	ctx.tried = {}
-	ctx.stays = ctx.wanted == ctx.peer.id and pool.sticky.stays
+	ctx.stays = ctx.wanted == ctx.session and ctx.sticky and ctx.sticky.stays
 	if retries then
 		ctx.began = ngx.now()
 	end
@@ -614,6 +629,9 @@ function _M.log()
 	leave_peer(ctx)
 	if ctx.asked then
 		traffic.release(ctx.asked)
+	end
+	if ctx.pool and ctx.pool.algo == "fastest" then
+		fastest.note(ngx.var)
 	end
 	if access_log.has_lines then
 		access_log.write(ctx.pool)

@@ -41,7 +41,9 @@ local function change(ctx)
 	if ctx.refused then
 		ngx.status = ctx.refused
 	end
-	if policy and policy.error_pages and not ctx.has_failed and errors.pool_of(asked, ngx.status, true) and errors.is_of_backend() then
+	if policy and policy.error_pages and not ctx.has_failed and errors.is_replaced(asked, ngx.status, true) and errors.is_of_backend() then
+		errors.keep_challenge(asked, ngx.header["WWW-Authenticate"])
+		asked.session_cookie = sticky.new_cookie(ctx)
 		ctx.error_status = ngx.status
 		return ngx.exit(errors.STATUS)
 	end
@@ -51,7 +53,7 @@ local function change(ctx)
 	if not (asked and (asked.is_question or asked.is_error)) then
 		sticky.write(ctx)
 	end
-	if policy then
+	if policy and not asked.is_answered then
 		answer.add_headers(asked)
 		if policy.bandwidth then
 			limit_bandwidth(policy.bandwidth)

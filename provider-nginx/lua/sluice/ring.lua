@@ -121,9 +121,14 @@ local function best_of(peers, from, badness)
 	return best, best_badness
 end
 
+-- The endpoint that a place belongs to; there is at least one.
+function _M.owner(ring, place)
+	return ring.peers[ring.owners[find(ring, place)]]
+end
+
 -- The endpoint for a key whose digest is `place`. badness(peer): 0 is a good choice, and less is better.
 function _M.pick(ring, place, badness)
-	local first = ring.peers[ring.owners[find(ring, place)]]
+	local first = _M.owner(ring, place)
 	if badness(first) == 0 then
 		return first
 	end
@@ -146,7 +151,7 @@ end
 
 -- One of the group of the key, by chance; if none of them is well, one of the groups behind it.
 function _M.pick_of_group(ring, place, badness)
-	local group = ring.peers[ring.owners[find(ring, place)]]
+	local group = _M.owner(ring, place)
 	local best, best_badness = best_of(group, random(1, #group), badness)
 	if best_badness == 0 then
 		return best

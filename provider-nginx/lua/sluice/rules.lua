@@ -4,7 +4,9 @@ local asked_of = require("sluice.asked")
 local decode = require("sluice.decode")
 local kept = require("sluice.kept")
 local pieces = require("sluice.pieces")
+local pool_of = require("sluice.pools").get
 local regex = require("sluice.regex")
+local sessions = require("sluice.sessions")
 local tree = require("sluice.tree")
 
 local _M = { LIMIT = regex.LIMIT } -- LIMIT: in place of a rule
@@ -75,6 +77,8 @@ local function rule_of(list)
 	rule.status = tonumber(first("redirect") or first("answer"))
 	rule.location = words.location and pieces.new(words.location, 2)
 	rule.text = first("text")
+	rule.cookie_path = first("cookie_path")
+	rule.canary = words.canary and { main = words.canary[2], pool = words.canary[3], is_loose = words.canary[4] ~= nil }
 	rule.place = first("regex") or rule.path
 	for _, item in ipairs(list) do
 		if item[1] == "if" then
@@ -129,9 +133,24 @@ local function take_path(rule, asked)
 	return true
 end
 
+-- Who has a session stays with its pool, and a canary that cannot answer has nobody. Nil: conditions and weights decide.
+local function kept_pool_of(canary, asked)
+	local main, pool = pool_of(canary.main), pool_of(canary.pool)
+	local settings = main and main.sticky
+	local tag = settings and settings.affinity and sessions.tag(asked_of.cookie(asked, settings.name))
+	if (tag and tag == main.tag) or not main or #main.active == 0 or not pool or #pool.active == 0 then
+		return canary.main
+	end
+	return tag and not canary.is_loose and tag == pool.tag and canary.pool or nil
+end
+
 local function takes(rule, asked)
 	local outcome = take_path(rule, asked)
 	local conditions = rule.conditions
+	asked.kept_pool = outcome == true and rule.canary and kept_pool_of(rule.canary, asked) or nil
+	if asked.kept_pool then
+		return true
+	end
 	for i = 1, #conditions do
 		if outcome ~= true then
 			return outcome
@@ -155,7 +174,10 @@ function _M.choose(rules, asked)
 end
 
 -- The name of the rule's pool, of several one by lot; nil: none.
-function _M.draw(rule)
+function _M.draw(rule, asked)
+	if asked.kept_pool then
+		return asked.kept_pool
+	end
 	local pools = rule.pools
 	if not pools then
 		return rule.pool

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Cookies that bring a client back to its endpoint. Their value is the endpoint's id, which tells nothing of its address.
+-- Cookies that bring a client back to its endpoint. Their value is the endpoint's id, which tells nothing of its address, or with `affinity` what sessions.lua says.
 local rewrites = require("sluice.rewrites")
+local sessions = require("sluice.sessions")
 
 local _M = {}
 
@@ -50,7 +51,7 @@ function _M.split(header, name)
 	return value, first and sub(rest, first) or nil
 end
 
--- The value of the pool's cookie as the client sent it, and with `indirect` the cookie is taken out of the request.
+-- What the cookie says of the endpoint, as the client sent it, and with `indirect` the cookie is taken out of the request.
 function _M.read(sticky)
 	local header = ngx.var.http_cookie
 	if not header then
@@ -63,6 +64,9 @@ function _M.read(sticky)
 		else
 			ngx.req.clear_header("Cookie")
 		end
+	end
+	if value and sticky.affinity then
+		return sessions.key(value)
 	end
 	return value
 end
@@ -81,7 +85,7 @@ local function knows_none(agent)
 end
 
 -- What pools.lua has parsed, in the order in which ingress-nginx writes it.
-function _M.cookie_with(sticky, id, is_tls, agent)
+function _M.cookie_with(sticky, id, is_tls, agent, path)
 	local affinity = sticky.affinity
 	local parts = { sticky.name .. "=" .. id }
 	local function add(text)
@@ -96,7 +100,7 @@ function _M.cookie_with(sticky, id, is_tls, agent)
 	if sticky.domain then
 		add("Domain=" .. sticky.domain)
 	end
-	add("Path=" .. affinity.path)
+	add("Path=" .. (affinity.path or path or "/"))
 	if affinity.secure == "always" or (affinity.secure == "tls" and is_tls) then
 		add("Secure")
 	end
@@ -118,28 +122,35 @@ local function plain_cookie(sticky, id)
 	return cookie
 end
 
-local function cookie_of(sticky, id)
+local function cookie_of(ctx)
+	local sticky = ctx.sticky
 	if not sticky.affinity then
-		return plain_cookie(sticky, id)
+		return plain_cookie(sticky, ctx.session)
 	end
-	return _M.cookie_with(sticky, id, ngx.var.scheme == "https", ngx.var.http_user_agent or "")
+	local rule = ctx.asked and ctx.asked.rule
+	return _M.cookie_with(sticky, ctx.session .. "|" .. ctx.pool.tag, ngx.var.scheme == "https", ngx.var.http_user_agent or "", rule and rule.cookie_path)
 end
 
 -- Whether to tell the client the endpoint. One that stays with it whatever happens is not told of one that did not answer.
 local function is_to_be_told(ctx, sticky)
-	if not ctx.peer or ctx.wanted == ctx.peer.id or (sticky.postonly and ngx.req.get_method() ~= "POST") then
+	if not ctx.peer or ctx.wanted == ctx.session or (sticky.postonly and ngx.req.get_method() ~= "POST") then
 		return false
 	end
 	return not sticky.stays or find(ngx.var.upstream_header_time or "-", "%d$") ~= nil
 end
 
--- In the header filter: tells the client the endpoint that answered, unless it knows.
+-- What tells the client the endpoint that answered; nil: it knows.
+function _M.new_cookie(ctx)
+	local sticky = ctx.sticky
+	return sticky and is_to_be_told(ctx, sticky) and cookie_of(ctx) or nil
+end
+
+-- In the header filter.
 function _M.write(ctx)
-	local sticky = ctx.pool and ctx.pool.sticky
-	if not sticky or not is_to_be_told(ctx, sticky) then
+	local sticky, cookie = ctx.sticky, _M.new_cookie(ctx)
+	if not cookie then
 		return
 	end
-	local cookie = cookie_of(sticky, ctx.peer.id)
 	local cookies = rewrites.values("Set-Cookie")
 	if type(cookies) == "table" then
 		cookies[#cookies + 1] = cookie

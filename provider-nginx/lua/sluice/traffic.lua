@@ -24,7 +24,7 @@ local balancer = require("ngx.balancer")
 
 local _M = {}
 
-local gsub = string.gsub
+local gsub, lower = string.gsub, string.lower
 
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
@@ -32,12 +32,21 @@ local HEADERS_MAX = 256
 local LOOKUPS_MAX = 3
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 
+local function challenge_of(more)
+	for i = 1, more and #more or 0, 2 do
+		if lower(more[i]) == "www-authenticate" then
+			return more[i + 1]
+		end
+	end
+end
+
 -- Answers by itself, or lets the pool do that answers in place of the error. `why`: as in doc/access-logs.md.
 local function finish(asked, status, text, more, why)
 	if access_log.is_on then
 		access_log.refused(why)
 	end
-	if errors.pool_of(asked, status) then
+	if errors.is_replaced(asked, status) then
+		errors.keep_challenge(asked, challenge_of(more))
 		asked.on_error(asked, status)
 	end
 	return answer.finish(asked, status, text, more)
@@ -78,7 +87,7 @@ function _M.find(asked, name)
 	if rule and rule.policy then
 		asked.policy, asked.users = find_policy(rule.policy, asked.is_settled)
 	end
-	local pool_name = rule and rules.draw(rule)
+	local pool_name = rule and rules.draw(rule, asked)
 	local pool = pool_name and pools.get(pool_name, asked.is_settled)
 	-- When it has gone since the route was read, the route is another one by now.
 	return pool ~= nil or pool_name == nil, pool
@@ -140,7 +149,7 @@ end
 -- ---- 9 to 12: guards ----
 
 local function refuse(asked, status, text, more, why)
-	if not errors.pool_of(asked, status) then
+	if not errors.instead_of(asked, status) then
 		_M.release(asked)
 	end
 	return finish(asked, status, text, more, why)

@@ -64,6 +64,26 @@ static void a_route_is_a_tree(void **fixture)
 	arena_fini(&arena);
 }
 
+static void sessions_are_those_of_the_rule(void **fixture)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct row_draft draft = {.arena = &arena};
+	struct rule_canary canary = {STR("main"), STR("new"), true};
+	struct path_rule first = {.cookie_path = STR("/a b"), .canary = &canary};
+	struct path_rule second = {.cookie_path = STR("/a;b")};
+	struct route_rule rules[] = {{.rule = &first}, {.rule = &second}};
+	struct route route = {.name = {"r1"}, .rules = rules, .count = 2};
+	struct name main = name_of(NAME_POOL, STR("main"));
+	struct name new = name_of(NAME_POOL, STR("new"));
+	(void)fixture;
+	assert_null(rule_text_writer.write_route(NULL, &route, &draft));
+	assert_true(str_eq(written(&draft),
+		arena_printf(&arena, "(((cookie_path,/a%%20b),(canary,%s,%s,loose)),())", main.text,
+			new.text)));
+	arena_fini(&arena);
+}
+
 static void networks_are_sorted_ranges(void **fixture)
 {
 	struct buf buf;
@@ -226,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_route_is_a_tree),
+		cmocka_unit_test(sessions_are_those_of_the_rule),
 		cmocka_unit_test(networks_are_sorted_ranges),
 		cmocka_unit_test(a_policy_is_a_tree),
 		cmocka_unit_test(others_than_the_backend_are_in_it),

@@ -173,7 +173,8 @@ static void pools_have_lines_of_their_own(void **fixture)
 		.same_site = SAME_SITE_NONE,
 		.same_site_known = true,
 		.secure = SECURE_TLS,
-		.stays = true};
+		.stays = true,
+		.balanced = true};
 	struct stickiness stickiness = {.cookie = STR("C"), .affinity = &affinity};
 	struct pool pool = {.hash = {pieces, 2}, .hash_subset = 3, .stickiness = &stickiness};
 	(void)fixture;
@@ -183,16 +184,17 @@ static void pools_have_lines_of_their_own(void **fixture)
 	assert_true(str_eq_c(buf_str(&out),
 		"proto http\nalgo rr\nsticky C - -\n"
 		"affinity ((path,/a%20b),(max_age,5),(expires,6),(same_site,None),(same_site_known)"
-		",(secure,tls),(stays))\nsubset 3\nhash ((text,a%20b),(header,X))\n"));
+		",(secure,tls),(stays),(balanced))\nsubset 3\nhash ((text,a%20b),(header,X))\n"));
 	assert_null(problem.p);
 	buf_clear(&out);
+	pool.fastest = true;
 	affinity.path = STR("/;");
 	pieces[0].text = STR("a\nb");
 	pool_text_append(&pool, pool_text_protocol(&pool, &trust, &arena), &arena, &out, &problem);
 	assert_true(str_eq_c(buf_str(&out),
-		"proto http\nalgo rr\nsticky C - -\n"
+		"proto http\nalgo fastest\nsticky C - -\n"
 		"affinity ((max_age,5),(expires,6),(same_site,None),(same_site_known)"
-		",(secure,tls),(stays))\n"));
+		",(secure,tls),(stays),(balanced))\n"));
 	assert_non_null(problem.p);
 	buf_fini(&out);
 	arena_fini(&arena);

@@ -227,7 +227,7 @@ static void test_verdicts(void **state)
 	struct fixture *f = *state;
 	struct annotation items[] = {
 		{STR(INGRESS_NGINX_PREFIX "/auth-keepalive"), STR("1")},
-		{STR(INGRESS_NGINX_PREFIX "/canary"), STR("true")},
+		{STR(INGRESS_NGINX_PREFIX "/backend-protocol"), STR("GRPC")},
 		{STR(INGRESS_NGINX_PREFIX "/enable-cors"), STR("true")},
 		{STR(INGRESS_NGINX_PREFIX "/proxy-body-size"), STR("1m")},
 		{STR(INGRESS_NGINX_PREFIX "/ssl-redirect"), STR("true")},
