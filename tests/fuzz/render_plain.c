@@ -32,7 +32,7 @@ void world_fill_terms(struct pool_tls *tls, unsigned which)
 {
 	static struct str cipher = STR("AES128-SHA");
 	tls->nameless = which == 1 || which == 2;
-	tls->min_version = which >= 2 ? 12 : 0;
+	tls->min_version = which >= 2 ? (which == 4 ? 13 : 12) : 0;
 	tls->max_version = which >= 2 ? 13 : 0;
 	if (which == 3)
 		tls->ciphers = (struct str_list){&cipher, 1};
@@ -42,7 +42,7 @@ void world_fill_terms(struct pool_tls *tls, unsigned which)
 /* Every way to speak TLS, with what can stand before it in the line of a server. */
 static void fill_tls_pools(struct world *world)
 {
-	static const char *const ids[WORLD_TERMS] = {"tls", "tls-n", "tls-v", "tls-c"};
+	static const char *const ids[WORLD_TERMS] = {"tls", "tls-n", "tls-v", "tls-c", "tls-o"};
 	for (unsigned k = 0; k < 4 * 4 * 2 * 2 * 3 * WORLD_TERMS; k++) {
 		unsigned i = k / WORLD_TERMS;
 		unsigned how = i / 4 % 4;

@@ -54,7 +54,7 @@ extern const char world_authority[];
 extern const char world_authority_key[];
 
 /* How handshakes with backends are made: 0 as usual, or one of the others. */
-enum { WORLD_TERMS = 4 };
+enum { WORLD_TERMS = 5 };
 void world_fill_terms(struct pool_tls *tls, unsigned which);
 /* Stages some objects; false: there are no bytes left. */
 bool world_draw(struct world *world);
