@@ -35,10 +35,13 @@ static void remove_former_sockets(const struct launch *launch)
 	const char *state_dir = launch->folders.state_dir;
 	if (strcmp(launch->folders.proxy_dir, state_dir) == 0)
 		return;
-	char *socket = xasprintf("%s/supervisor.sock", state_dir);
+	static const char *const ours[] = {"supervisor.sock", "traffic.sock"};
 	kind_remove_sockets(launch->kind, state_dir);
-	(void)files_remove(socket);
-	free(socket);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		char *socket = xasprintf("%s/%s", state_dir, ours[i]);
+		(void)files_remove(socket);
+		free(socket);
+	}
 }
 
 /* Where HAProxy can fetch them; NULL: not at all. */

@@ -489,11 +489,11 @@ spec:
 
 
 def test_what_differs_of_ingress_nginx_is_named():
-    """With its difference as a note, or as a warning if it is not heeded; what does the same is not."""
+    """With its difference, or what was decided, as a note, or as a warning if it is not heeded; what does the same is not."""
     done = sluicectl("lint", "-f", "-", "-o", "json", "--with", "ingress-nginx=true", text=OF_NGINX)
     found = {re.search(r"\[nginx[^]/]*/([a-z-]+)\]", one["message"])[1]: (one["type"], one["reason"]) for one in json.loads(done.stdout)
              if "[nginx" in one["message"]}
-    assert found == {"affinity": ("Normal", "AnnotationDiffers"), "auth-keepalive": ("Normal", "AnnotationNotNeeded"),
+    assert found == {"affinity": ("Normal", "AnnotationDecided"), "auth-keepalive": ("Normal", "AnnotationNotNeeded"),
                      "auth-url": ("Warning", "InvalidAnnotation"), "configuration-snippet": ("Warning", "SnippetRefused"),
                      "rewrite-targt": ("Warning", "UnknownAnnotation")}
     assert "for more_set_headers write sluice.io/response-headers" in done.stdout

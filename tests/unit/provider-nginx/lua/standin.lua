@@ -101,6 +101,8 @@ end
 package.preload["ngx.semaphore"] = function() return {} end
 package.preload["ngx.ssl"] = function() return {} end
 package.preload["resty.core.base"] = function() return { get_request = function() return nil end } end
+package.preload["resty.core.request"] = function() return {} end
+package.preload["resty.core.var"] = function() return {} end
 package.preload["ngx.ssl.clienthello"] = function() return {} end
 
 _M.reset()
