@@ -101,6 +101,10 @@ end
 package.preload["ngx.semaphore"] = function() return {} end
 package.preload["ngx.ssl"] = function() return {} end
 package.preload["resty.core.base"] = function() return { get_request = function() return nil end } end
+ffi.cdef [[
+typedef struct { int len; const unsigned char *data; } ngx_http_lua_ffi_str_t;
+typedef struct { ngx_http_lua_ffi_str_t key, value; } ngx_http_lua_ffi_table_elt_t;
+]]
 package.preload["resty.core.request"] = function() return {} end
 package.preload["resty.core.var"] = function() return {} end
 package.preload["ngx.ssl.clienthello"] = function() return {} end
