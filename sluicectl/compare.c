@@ -3,6 +3,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-common/graph.h"
 #include "sluicectl/show.h"
 
 #include <stdlib.h>
@@ -14,14 +15,6 @@ static const char red[] = "\033[31m";
 static const char green[] = "\033[32m";
 static const char bold[] = "\033[1m";
 static const char plain[] = "\033[0m";
-
-union any_object {
-	struct lb_key key;
-	struct load_balancer load_balancer;
-	struct virtual_host virtual_host;
-	struct pool pool;
-	struct certificate certificate;
-};
 
 /* An object as lines of YAML. */
 struct text {
@@ -53,6 +46,17 @@ static void split(struct text *text)
 	}
 }
 
+/* What differs in them alone is told as a change without lines. */
+static void hide_secrets(enum lb_kind kind, union any_object *value)
+{
+	if (kind == LB_CERTIFICATE)
+		value->certificate.private_key = STR_NONE;
+	if (kind == LB_POOL && value->pool.tls != NULL)
+		value->pool.tls->client_key = STR_NONE;
+	for (size_t i = 0; kind == LB_USERS && i < value->users.users.count; i++)
+		value->users.users.items[i].hash = STR_NONE;
+}
+
 static void text_init(struct text *text, struct state *state, const struct object *object)
 {
 	union any_object value;
@@ -64,10 +68,7 @@ static void text_init(struct text *text, struct state *state, const struct objec
 	arena_init(&arena);
 	buf_init(&json, TEXT_MAX);
 	state_decode(state, object, &arena, &value);
-	if (object_kind(object) == LB_CERTIFICATE)
-		value.certificate.private_key = STR_NONE;
-	if (object_kind(object) == LB_POOL && value.pool.tls != NULL)
-		value.pool.tls->client_key = STR_NONE;
+	hide_secrets(object_kind(object), &value);
 	must(show_json(message_schema(MESSAGE_UPSERT, RECORD_NONE, object_kind(object)), &value,
 		     &json) == 0);
 	FILE *file = open_memstream(&text->all, &text->len);

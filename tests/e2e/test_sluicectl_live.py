@@ -399,6 +399,14 @@ def test_diff_says_what_applying_changes(name, tmp_path):
         renewed = diff(cluster.tls_secret("tls", other.pem, other.key))
         assert renewed.returncode == 1 and "change certificate default/tls" in renewed.stdout
         assert other.key.decode().splitlines()[1] not in renewed.stdout
+        # What is done with requests is among it, and passwords are no more shown than keys.
+        digest = "{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M="
+        users = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"}, "stringData": {"auth": f"bob:{digest}"}}
+        guarded = cluster.ingress("guarded", [{"host": "guarded.test", "paths": [("/", "Prefix", "web", 80)]}],
+                                  {"sluice.io/basic-auth.secret": "users", "sluice.io/hsts.max-age": "60"})
+        added = diff(users, guarded)
+        assert added.returncode == 1 and "add policy " in added.stdout and "add users " in added.stdout, added.stdout + added.stderr
+        assert "bob" in added.stdout and digest not in added.stdout
         # Nothing of it has been applied.
         assert [e["address"] for e in ctl.explain("web")["routes"][0]["endpoints"]] == [f"{NETWORK}.0.1:8080"]
 

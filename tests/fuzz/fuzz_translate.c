@@ -303,6 +303,8 @@ union body {
 	struct virtual_host host;
 	struct pool pool;
 	struct certificate certificate;
+	struct policy policy;
+	struct users users;
 };
 
 static void take_frames(struct side *side)
