@@ -59,17 +59,6 @@ struct object_list {
 	size_t count;
 };
 
-/* Any kind; all begin with the key. */
-union any_object {
-	struct lb_key key;
-	struct load_balancer load_balancer;
-	struct virtual_host virtual_host;
-	struct pool pool;
-	struct certificate certificate;
-	struct policy policy;
-	struct users users;
-};
-
 struct graph {
 	struct sorted objects[LB_KIND_COUNT]; /* by id */
 };

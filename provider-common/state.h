@@ -91,6 +91,17 @@ struct object *state_next(const struct state *state, struct object *object);
 /* Likewise the first one behind an id, whose object may have gone meanwhile. */
 struct object *state_after(const struct state *state, enum lb_kind kind, struct str id);
 size_t state_count(const struct state *state, enum lb_kind kind);
+/* Any kind; all begin with the key. */
+union any_object {
+	struct lb_key key;
+	struct load_balancer load_balancer;
+	struct virtual_host virtual_host;
+	struct pool pool;
+	struct certificate certificate;
+	struct policy policy;
+	struct users users;
+};
+
 /* Decodes the object into *ret_value, a struct of its kind. Texts point into the object and are
  * valid until it changes (at the next commit), or live in the arena, as lists do. */
 void state_decode(

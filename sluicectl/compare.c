@@ -3,7 +3,6 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-common/graph.h"
 #include "sluicectl/show.h"
 
 #include <stdlib.h>
