@@ -220,7 +220,6 @@ static char *traffic_socket(void *ctx)
 static void start_telling(struct engine *engine)
 {
 	struct traffic_source source = {
-		.url = "http://sluice-proxy/v1/traffic",
 		.socket = traffic_socket,
 		.ask = now_ask,
 		.cancel = now_cancel,

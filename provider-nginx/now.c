@@ -89,7 +89,6 @@ struct now *now_new(struct daemon *daemon, struct local *local, const struct loc
 		return NULL;
 	struct now *now = xcalloc(1, sizeof(*now));
 	struct traffic_source source = {
-		.url = "http://sluice-proxy/v1/traffic",
 		.socket = traffic_socket,
 		.ask = ask,
 		.cancel = cancel,

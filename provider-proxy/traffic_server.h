@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * /metrics/ingresses of the admin server: whoever counts (nginx, or sluice-proxy for HAProxy) is asked for its counts when somebody asks for them, and at no other
+ * /metrics/ingresses of the admin server: sluice-proxy, which counts, is asked for its counts when somebody asks for them, and at no other
  * time. While it is away the answer is empty.
  */
 #pragma once
@@ -10,12 +10,11 @@
 
 struct traffic_server;
 
-/* Who tells counts (traffic.h), over HTTP, and what there is to serve with. */
+/* Who tells counts (traffic.h), and what is being served. */
 struct traffic_source {
-	const char *url;            /* must live as long as the server */
-	char *(*socket)(void *ctx); /* where it listens at the moment, allocated */
-	/* Asks somebody else, too, for lines of traffic_now.h, when those of the URL are there: puts them into `now`, and calls `on_done`, though not during the
-	 * call. NULL: there is nobody else. What is returned is given to `cancel`, when they are not wanted any more, or after `on_done`. */
+	char *(*socket)(void *ctx); /* where sluice-proxy listens at the moment, allocated */
+	/* Asks the proxy for lines of traffic_now.h, when the counts are there: puts them into `now`, and calls `on_done`, though not during the
+	 * call. What is returned is given to `cancel`, when they are not wanted any more, or after `on_done`. */
 	void *(*ask)(
 		void *ctx, struct traffic_now *now, void (*on_done)(void *ctx), void *done_ctx);
 	void (*cancel)(void *asked);
