@@ -58,9 +58,13 @@ void client_tell_handshake(struct making *m)
 	enum cipher_order order = wanted->order != CIPHER_ORDER_OWN ? wanted->order
 				  : wanted->ciphers.count != 0      ? CIPHER_ORDER_SERVER
 								    : CIPHER_ORDER_CLIENT;
-	making_add_step(m, STEP_HANDSHAKE,
-		"TLS 1.2: ciphers of its own %zu (0: the provider's); the %s order counts",
-		wanted->ciphers.count, orders[order]);
+	if (wanted->ciphers.count == 0)
+		making_add_step(m, STEP_HANDSHAKE,
+			"TLS 1.2: with the provider's ciphers, in the %s order", orders[order]);
+	else
+		making_add_step(m, STEP_HANDSHAKE,
+			"TLS 1.2: with ciphers of its own (%zu), in the %s order",
+			wanted->ciphers.count, orders[order]);
 }
 
 bool client_check(struct making *m)
