@@ -61,6 +61,41 @@ static struct str client_header(const struct view *view)
 	return trusted_proxies_header(&options, &port_of(view)->forwarding);
 }
 
+static bool believes_host(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_believe_host(&options, &port_of(view)->forwarding);
+}
+
+/* What backends are told, unless somebody else says it. */
+static struct str told_port(struct view *view)
+{
+	const struct port *port = port_of(view);
+	bool is_other = !is_plain_http(view) && port->forwarding.https_port != 0;
+	return template_printf(
+		&view->text, "%u", is_other ? port->forwarding.https_port : port->port);
+}
+
+/* Of what proxies in front say. */
+static struct str front_value(struct view *view, unsigned name)
+{
+	switch (name) {
+	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
+		return client_header(view);
+	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
+		return believes_host(view) ? STR("txn.told") : STR("txn.n");
+	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
+		return believes_host(view) ? STR("txn.told_name") : STR("txn.h");
+	case HAPROXY_CFG_VALUE_TOLD_PORT:
+		return told_port(view);
+	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
+	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
+		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
+	default:
+		must(false);
+	}
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -74,7 +109,12 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
 	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
-		return client_header(view);
+	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
+	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
+	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
+	case HAPROXY_CFG_VALUE_TOLD_PORT:
+	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
+		return front_value(view, name);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -109,9 +149,6 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->socket);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
 		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
-	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
-	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
-		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
 	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
@@ -203,7 +240,8 @@ static bool appends(const struct view *view)
 /* Whether each request of a connection may have another client. */
 static bool has_client_of_request(const struct view *view)
 {
-	return trusts_proxies(view) || reads_proxy(view) || believes_scheme(view) || appends(view);
+	return trusts_proxies(view) || reads_proxy(view) || believes_scheme(view) ||
+	       believes_host(view) || appends(view);
 }
 
 static bool makes_request_ids(const struct render_input *input)
@@ -221,12 +259,16 @@ static bool has_client_block(const struct view *view, enum haproxy_cfg_block blo
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_APPENDS:
 		return appends(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
+		return believes_host(view);
 	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
 		return believes_scheme(view);
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
 		return has_client_of_request(view);
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
 		return !has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
+		return port_of(view)->forwarding.keeps_claims;
 	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
 		return port_of(view)->forwarding.makes_request_ids;
 	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
@@ -243,7 +285,7 @@ static bool has_client_block(const struct view *view, enum haproxy_cfg_block blo
 	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-		return believes_scheme(view) || appends(view);
+		return believes_scheme(view) || believes_host(view) || appends(view);
 	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
 		return is_plain_http(view) || believes_scheme(view);
 	default:
@@ -316,9 +358,11 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	const struct render_input *input = view->input;
 	switch (block) {
 	case HAPROXY_CFG_BLOCK_APPENDS:
+	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
 	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
 	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
 	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
 	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:

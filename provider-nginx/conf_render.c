@@ -54,17 +54,19 @@ static struct str way_value(const struct way_cursor *way, unsigned name)
 	return str_from(name == NGINX_CONF_VALUE_CAUSE ? way->cause : way->name);
 }
 
-static struct str port_number(struct view *view, unsigned name)
-{
-	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
-			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
-								: view->port_number;
-	return template_printf(&view->text, "%u", number);
-}
-
 static struct fronts fronts_of(const struct view *view)
 {
 	return (struct fronts){view->conf, view->port, view->has_hops};
+}
+
+static struct str port_number(struct view *view, unsigned name)
+{
+	const struct fronts fronts = fronts_of(view);
+	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
+			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
+			  : name == NGINX_CONF_VALUE_TOLD_PORT  ? fronts_told_port(&fronts)
+								: view->port_number;
+	return template_printf(&view->text, "%u", number);
 }
 
 static unsigned trust_depth(const struct terms *terms)
@@ -105,6 +107,7 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_PEER_PORT:
 	case NGINX_CONF_VALUE_PORT_NUMBER:
 	case NGINX_CONF_VALUE_SPLIT_PORT:
+	case NGINX_CONF_VALUE_TOLD_PORT:
 		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
 		return conf_target(view->conf, view->target);

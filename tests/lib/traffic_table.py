@@ -137,6 +137,12 @@ def default_pool(world: str) -> str:
     return "" if world == TOGETHER else TOPICS[world].get("default_pool", "")
 
 
+def forwarding(world: str) -> dict[str, Any]:
+    """What the load balancer says of proxies in front, as more settings of it."""
+    said = None if world == TOGETHER else TOPICS[world].get("forwarding")
+    return {"forwarding": said} if said else {}
+
+
 def objects(world: str, claimed: set[str], pods: list[Any]) -> list[Object]:
     """All but the load balancer."""
     return [pool("EMPTY"), *(pool(pod.name, pod) for pod in pods), *users(world, claimed), *policies(world, claimed), *hosts(world, claimed)]
