@@ -136,6 +136,69 @@ def test_what_is_no_network_and_no_header_is_nobodys(proxy):
     assert seen(ask(proxy, "open.test", {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}), "x-forwarded-for", "x-forwarded-proto") == [FRONT, "http"]
 
 
+def test_the_host_is_what_who_is_believed_says(proxy):
+    """tests/cases/traffic-fronts.json has what is a host, and what it is for."""
+    names = ("host", "x-forwarded-host", "forwarded")
+    sent = {"X-Forwarded-Host": "told.test:8443, open.test"}
+    serve(proxy, {**BELIEVED, "believes_host": True})
+    assert seen(ask(proxy, "open.test", sent), *names) == ["told.test:8443", "told.test:8443", f'for={FRONT};host="told.test:8443";proto=http']
+    assert seen(ask(proxy, "open.test", sent, STRANGER), *names) == ["open.test", "open.test", f'for={STRANGER};host="open.test";proto=http']
+    assert ask(proxy, "safe.test", sent).headers["location"] == "https://told.test/x"
+    # Also by itself, and with others.
+    serve(proxy, {"trusted": [FRONT], "believes_host": True})
+    assert seen(ask(proxy, "open.test", {**sent, "X-Forwarded-Proto": "https"}), *names) == \
+        ["told.test:8443", "told.test:8443", f'for={FRONT};host="told.test:8443";proto=http']
+    assert ask(proxy, "safe.test", {**sent, "X-Forwarded-Proto": "https"}).headers["location"] == "https://told.test/x"
+    serve(proxy, {**BELIEVED, "believes_host": True, "appends": True, "keeps_claims": True})
+    assert seen(ask(proxy, "open.test", sent, tls=True), *names) == ["told.test:8443", "told.test:8443", f'for={FRONT};host="told.test:8443";proto=https']
+    serve(proxy, BELIEVED)
+    assert seen(ask(proxy, "open.test", sent), *names)[:2] == ["open.test", "open.test"]
+
+
+def test_a_request_without_a_host_has_the_one_that_is_told(proxy):
+    serve(proxy, {**BELIEVED, "believes_host": True})
+    with Backend("nobody") as nobody:
+        proxy.send(pool("nobody", nobody))
+        serve(proxy, {**BELIEVED, "believes_host": True}, default_pool="nobody")
+        for source, host_told in ((FRONT, "told.test"), (STRANGER, None)):
+            with contextlib.closing(dial(proxy.address, proxy.http, source=source)) as link:
+                link.sendall(b"GET / HTTP/1.0\r\nX-Forwarded-Host: told.test\r\n\r\n")
+                assert seen(read_answer(link), "x-forwarded-host") == [host_told]
+        serve(proxy, None)
+        proxy.apply(gone=[("pool", "nobody")])
+
+
+def test_what_anybody_says_is_kept_apart(proxy):
+    names = ("x-original-forwarded-for", "x-original-forwarded-host", "x-forwarded-for", "x-forwarded-host")
+    sent = {"X-Forwarded-For": "1.2.3.4, what \"ever", "X-Forwarded-Host": "<b>.test", "X-Forwarded-Prefix": "/p"}
+    claimed = {"X-Original-Forwarded-For": "9.9.9.9", "X-Original-Forwarded-Host": "z"}
+    serve(proxy, {"keeps_claims": True})
+    for tls in (False, True):
+        for host_name in ("open.test", "safe.test") if tls else ("open.test",):
+            assert seen(ask(proxy, host_name, {**sent, **claimed}, STRANGER, tls), *names) == ["1.2.3.4, what \"ever", "<b>.test", STRANGER, host_name]
+            assert seen(ask(proxy, host_name, claimed, tls=tls), *names) == [None, None, FRONT, host_name]
+            assert seen(ask(proxy, host_name, {"X-Forwarded-For": "", "X-Forwarded-Host": ""}, tls=tls), *names) == [None, None, FRONT, host_name]
+    serve(proxy, {**BELIEVED, "keeps_claims": True, "client_header": "CF-Connecting-IP"})
+    assert seen(ask(proxy, "open.test", {**sent, "CF-Connecting-IP": "203.0.113.7"}), *names) == ["203.0.113.7", "<b>.test", "203.0.113.7", "open.test"]
+    # Which header it is cannot be told, so it is none.
+    serve(proxy, {"keeps_claims": True, "client_header": "X Y;\n"})
+    assert seen(ask(proxy, "open.test", sent), *names) == [None, None, FRONT, "open.test"]
+    serve(proxy, None)
+    assert seen(ask(proxy, "open.test", claimed), *names)[:2] == ["9.9.9.9", "z"]
+
+
+def test_the_port_of_https_may_be_another(proxy):
+    serve(proxy, {"https_port": 443})
+    assert seen(ask(proxy, "open.test", {"X-Forwarded-Port": "9"}), "x-forwarded-port") == [str(proxy.http)]
+    assert seen(ask(proxy, "open.test", {"X-Forwarded-Port": "9"}, tls=True), "x-forwarded-port") == ["443"]
+    assert seen(ask(proxy, "safe.test", tls=True), "x-forwarded-port") == ["443"]
+    serve(proxy, {**BELIEVED, "https_port": 443})
+    assert seen(ask(proxy, "open.test", tls=True), "x-forwarded-port") == ["443"]
+    assert seen(ask(proxy, "safe.test", {"X-Forwarded-Port": "9"}, tls=True), "x-forwarded-port") == ["9"]
+    serve(proxy, None)
+    assert seen(ask(proxy, "open.test", tls=True), "x-forwarded-port") == [str(proxy.https)]
+
+
 def test_requests_get_an_id(proxy):
     serve(proxy, {"request_id": True})
     made = {seen(ask(proxy, name, tls=True), "x-request-id")[0] for name in ("open.test", "open.test", "safe.test")}

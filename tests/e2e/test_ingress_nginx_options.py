@@ -69,7 +69,8 @@ def test_the_line_does_what_the_original_did(world, name, index):
             assert not found[-1]
             raise
     else:
-        assert world.asker.problems(row), why
+        # Likewise: until the last of them is there, the row before counts.
+        wait_for(lambda: world.asker.problems(row), why, PATIENCE)
 
 
 # ---- under way ----
