@@ -45,7 +45,7 @@ POLICY_WORDS = {"body_max_bytes": "body-limit", "cors": "cors", "https_redirect"
                 "response_headers": "response-headers", "timeouts": "timeouts", "external_auth": "external-auth", "mirrors": "mirror",
                 "error_pages": "error-pages", "fallback_pool": "fallback-pool", "location_changes": "location-rewrite", "cookie_paths": "cookie-rewrite",
                 "cookie_domains": "cookie-rewrite", "backend_http": "backend-http"}
-WORDS = {"decoded-paths", *RULE_WORDS.values(), *POLICY_WORDS.values()}
+WORDS = {"decoded-paths", "forwarded-headers", *RULE_WORDS.values(), *POLICY_WORDS.values()}
 
 
 def world_of(topic: str) -> str:
@@ -87,7 +87,8 @@ def host_of(topic: dict[str, Any], name: str) -> str | None:
 def words_of(row: dict[str, Any]) -> set[str]:
     topic = TOPICS[row["topic"]]
     found = host_of(topic, row["request"]["host"])
-    return words_of_host(topic, found) if found is not None else set()
+    words = words_of_host(topic, found) if found is not None else set()
+    return words | ({"forwarded-headers"} if "forwarding" in topic else set())
 
 
 def rule_of(rule: Object) -> Object:
