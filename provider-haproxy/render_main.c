@@ -225,10 +225,22 @@ static bool reads_proxy(const struct view *view)
 	return port_of(view)->forwarding.reads_proxy && !view->is_loop;
 }
 
-static bool believes_scheme(const struct view *view)
+static bool hears_scheme(const struct view *view)
 {
 	const struct trusted_options options = trusted_of(view);
 	return trusted_proxies_believe_scheme(&options, &port_of(view)->forwarding);
+}
+
+/* By the PROXY protocol. */
+static bool hears_port(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_believe_port(&options, &port_of(view)->forwarding) && !view->is_loop;
+}
+
+static bool believes_scheme(const struct view *view)
+{
+	return hears_scheme(view) || hears_port(view);
 }
 
 static bool appends(const struct view *view)
@@ -267,6 +279,10 @@ static bool has_client_block(const struct view *view, enum haproxy_cfg_block blo
 		return has_client_of_request(view);
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
 		return !has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_HEARS_PORT:
+		return hears_port(view);
+	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
+		return hears_scheme(view);
 	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
 		return port_of(view)->forwarding.keeps_claims;
 	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
@@ -285,7 +301,7 @@ static bool has_client_block(const struct view *view, enum haproxy_cfg_block blo
 	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(view);
 	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-		return believes_scheme(view) || believes_host(view) || appends(view);
+		return hears_scheme(view) || believes_host(view) || appends(view);
 	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
 		return is_plain_http(view) || believes_scheme(view);
 	default:
@@ -362,6 +378,8 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
 	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+	case HAPROXY_CFG_BLOCK_HEARS_PORT:
+	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
 	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
 	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
 	case HAPROXY_CFG_BLOCK_OWN_SCHEME:

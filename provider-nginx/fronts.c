@@ -40,10 +40,23 @@ static bool is_told_by_proxy(const struct fronts *fronts)
 	return fronts->port->forwarding.reads_proxy && !fronts->has_hops && !trusts_proxies(fronts);
 }
 
-static bool believes_scheme(const struct fronts *fronts)
+static bool hears_scheme(const struct fronts *fronts)
 {
 	const struct trusted_options options = trusted_of(fronts);
 	return trusted_proxies_believe_scheme(&options, &fronts->port->forwarding);
+}
+
+/* By the PROXY protocol. A hop tells its own port. */
+static bool hears_port(const struct fronts *fronts)
+{
+	const struct trusted_options options = trusted_of(fronts);
+	return trusted_proxies_believe_port(&options, &fronts->port->forwarding) &&
+	       !fronts->has_hops;
+}
+
+static bool believes_scheme(const struct fronts *fronts)
+{
+	return hears_scheme(fronts) || hears_port(fronts);
 }
 
 static bool believes_host(const struct fronts *fronts)
@@ -91,6 +104,10 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 		return believes_host(fronts);
 	case NGINX_CONF_BLOCK_BELIEVES_SCHEME:
 		return believes_scheme(fronts);
+	case NGINX_CONF_BLOCK_HEARS_PORT:
+		return hears_port(fronts);
+	case NGINX_CONF_BLOCK_HEARS_SCHEME:
+		return hears_scheme(fronts);
 	case NGINX_CONF_BLOCK_HOP_TELLS_CLIENT:
 		return !trusts_proxies(fronts);
 	case NGINX_CONF_BLOCK_KEEPS_CLAIMS:
@@ -118,7 +135,7 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(fronts);
 	case NGINX_CONF_BLOCK_TRUSTS_FRONTS:
-		return believes_scheme(fronts) || believes_host(fronts) || appends(fronts);
+		return hears_scheme(fronts) || believes_host(fronts) || appends(fronts);
 	default:
 		return conf_option_block(fronts->conf->options, block);
 	}

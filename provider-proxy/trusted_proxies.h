@@ -20,6 +20,7 @@ struct port_forwarding {
 	char client_header[CLIENT_HEADER_LEN_MAX + 1];
 	bool reads_proxy;     /* clients speak the PROXY protocol first */
 	bool believes_scheme; /* see struct forwarding, also for: */
+	bool believes_port;
 	bool believes_host;
 	bool appends;
 	bool keeps_claims;
@@ -45,6 +46,9 @@ bool trusted_proxies_next_front(const struct trusted_options *options,
 	const struct port_forwarding *forwarding, size_t index, struct check_cidr *ret_network);
 /* Whether what they say of the scheme is believed, of anybody. */
 bool trusted_proxies_believe_scheme(
+	const struct trusted_options *options, const struct port_forwarding *forwarding);
+/* Likewise, what they say by the PROXY protocol of the port. */
+bool trusted_proxies_believe_port(
 	const struct trusted_options *options, const struct port_forwarding *forwarding);
 /* Likewise, what they say of the host. */
 bool trusted_proxies_believe_host(

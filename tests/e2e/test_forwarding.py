@@ -45,10 +45,10 @@ def serve(proxy: LocalProxy, forwarding: dict[str, Any] | None, reads_proxy: boo
     proxy.apply(balancer)
 
 
-def proxy_header(client: str, port: int = 1234) -> bytes:
-    """Version 1 of the PROXY protocol, as a load balancer in front speaks it."""
+def proxy_header(client: str, port: int = 1234, to: int = 443) -> bytes:
+    """Version 1 of the PROXY protocol, as a load balancer in front speaks it; `to`: the port that the client connected to."""
     family, our = ("TCP6", "::1") if ":" in client else ("TCP4", "127.0.0.1")
-    return f"PROXY {family} {client} {our} {port} 443\r\n".encode()
+    return f"PROXY {family} {client} {our} {port} {to}\r\n".encode()
 
 
 def proxy_header_2(client: str) -> bytes:
@@ -226,13 +226,42 @@ def test_the_proxy_protocol_says_who_the_client_is(proxy, tls):
     assert ask(proxy, "open.test", tls=tls).status == 200
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_the_proxy_protocol_says_which_port_it_was(proxy, tls):
+    own = ["https" if tls else "http", str(proxy.https if tls else proxy.http)]
+    names = ("x-forwarded-proto", "x-forwarded-port")
+    told = {"X-Forwarded-Proto": "http", "X-Forwarded-Port": "9"}
+
+    def heard(first: bytes, headers: dict[str, str] | None = None, source: str = FRONT) -> list[str | None]:
+        return seen(ask(proxy, "open.test", headers, source, tls, first), *names)
+    serve(proxy, {"trusted": [FRONT], "believes_port": True}, reads_proxy=True)
+    for version in (proxy_header("203.0.113.7"), proxy_header("2001:db8::7"), proxy_header_2("203.0.113.8")):
+        assert heard(version) == ["https", "443"]
+        assert heard(version, told) == ["https", "443"]
+        assert heard(version, told, STRANGER) == own
+        assert ask(proxy, "safe.test", tls=tls, first=version).status == 200
+        assert ask(proxy, "safe.test", source=STRANGER, tls=tls, first=version).status == (200 if tls else 308)
+    assert heard(proxy_header("203.0.113.7", to=8080)) == [own[0], "8080"]
+    assert heard(b"PROXY UNKNOWN\r\n")[0] == own[0]
+    # What the one says by it and what the one before says in headers.
+    serve(proxy, {"trusted": [FRONT, "203.0.113.0/24"], "believes_port": True, "believes_scheme": True}, reads_proxy=True)
+    assert heard(proxy_header("203.0.113.7"), told) == ["https", "9"]
+    assert heard(proxy_header("203.0.113.7", to=80), {**told, "X-Forwarded-Proto": "https"}) == ["https", "9"]
+    assert heard(proxy_header("198.51.100.7", to=80), {**told, "X-Forwarded-Proto": "https"}) == [own[0], "80"]
+    serve(proxy, {"trusted": [FRONT]}, reads_proxy=True)
+    assert heard(proxy_header("203.0.113.7"), told) == own
+    serve(proxy, {**BELIEVED, "believes_port": True})
+    assert seen(ask(proxy, "open.test", tls=tls), *names) == own
+
+
 def test_hosts_that_are_passed_through_beside_it(proxy):
     """A port that opens the TLS of some hosts and passes that of others hands the client's address on inside."""
     pair = self_signed("through.test")
     with Backend("inside", tls=pair) as inside:
         through = passthrough("through.test", "inside")
         proxy.send(pool("inside", inside, protocol="tcp"), through)
-        serve(proxy, {"trusted": ["127.0.0.77"]}, reads_proxy=True)
+        serve(proxy, {"trusted": ["127.0.0.77"], "believes_port": True, "https_port": 443}, reads_proxy=True)
+        assert seen(ask(proxy, "open.test", tls=True, first=proxy_header("203.0.113.7", to=80)), "x-forwarded-port", "x-forwarded-proto") == ["443", "https"]
         assert ask(proxy, "through.test", tls=True, first=proxy_header("203.0.113.7")).json["name"] == "inside"
         assert seen(ask(proxy, "open.test", tls=True, first=proxy_header("203.0.113.7")), "x-forwarded-for") == ["203.0.113.7"]
         assert seen(ask(proxy, "open.test", source=STRANGER, tls=True, first=proxy_header("203.0.113.7")), "x-forwarded-for") == [STRANGER]

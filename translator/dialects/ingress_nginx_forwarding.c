@@ -35,6 +35,7 @@ struct forwarding nginx_forwarding_of(const struct nginx_options *options)
 		options->trusted.count != 0 ? options->trusted : (struct str_list){everybody, 1};
 	forwarding.believes_scheme =
 		nginx_option_is_on(options, NGINX_OWN_use_forwarded_headers, false);
+	forwarding.believes_port = nginx_forwarding_reads_proxy(options);
 	forwarding.believes_host = forwarding.believes_scheme;
 	forwarding.appends =
 		forwarding.believes_scheme &&

@@ -279,6 +279,8 @@ static void test_who_is_believed(void **state)
 	assert_false(nginx_forwarding_of(&f->options).request_id);
 	read_one(f, "use-proxy-protocol", "true");
 	assert_true(nginx_forwarding_reads_proxy(&f->options));
+	assert_true(nginx_forwarding_of(&f->options).believes_port);
+	assert_false(nginx_forwarding_of(&f->options).believes_host);
 	assert_false(nginx_forwarding_reads_proxy(NULL));
 }
 
