@@ -265,50 +265,6 @@ static bool makes_request_ids(const struct render_input *input)
 	return false;
 }
 
-/* Of who is believed about clients. */
-static bool has_client_block(const struct view *view, enum haproxy_cfg_block block)
-{
-	switch (block) {
-	case HAPROXY_CFG_BLOCK_APPENDS:
-		return appends(view);
-	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
-		return believes_host(view);
-	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
-		return believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
-		return has_client_of_request(view);
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
-		return !has_client_of_request(view);
-	case HAPROXY_CFG_BLOCK_HEARS_PORT:
-		return hears_port(view);
-	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
-		return hears_scheme(view);
-	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
-		return port_of(view)->forwarding.keeps_claims;
-	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
-		return port_of(view)->forwarding.makes_request_ids;
-	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
-		return !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
-		return is_plain_http(view) && !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_READS_PROXY:
-	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
-		return reads_proxy(view);
-	case HAPROXY_CFG_BLOCK_REPLACES:
-		return !appends(view);
-	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
-		return !is_plain_http(view) && !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
-		return trusts_proxies(view);
-	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-		return hears_scheme(view) || believes_host(view) || appends(view);
-	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
-		return is_plain_http(view) || believes_scheme(view);
-	default:
-		must(false);
-	}
-}
-
 /* How many proxies may stand behind each other. */
 static bool next_jump(struct view *view, size_t index)
 {
@@ -369,29 +325,54 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 	}
 }
 
+/* Of who is believed about clients. */
+static bool has_client_block(const struct view *view, enum haproxy_cfg_block block)
+{
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_APPENDS:
+		return appends(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
+		return believes_host(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
+		return believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
+		return has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+		return !has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_HEARS_PORT:
+		return hears_port(view);
+	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
+		return hears_scheme(view);
+	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
+		return port_of(view)->forwarding.keeps_claims;
+	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
+		return port_of(view)->forwarding.makes_request_ids;
+	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
+		return !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
+		return is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_READS_PROXY:
+	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
+		return reads_proxy(view);
+	case HAPROXY_CFG_BLOCK_REPLACES:
+		return !appends(view);
+	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
+		return !is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
+		return trusts_proxies(view);
+	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
+		return hears_scheme(view) || believes_host(view) || appends(view);
+	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
+		return is_plain_http(view) || believes_scheme(view);
+	default:
+		return has_line_block(view->input, block);
+	}
+}
+
 static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
-	case HAPROXY_CFG_BLOCK_APPENDS:
-	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
-	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
-	case HAPROXY_CFG_BLOCK_HEARS_PORT:
-	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
-	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
-	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
-	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
-	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
-	case HAPROXY_CFG_BLOCK_READS_PROXY:
-	case HAPROXY_CFG_BLOCK_REPLACES:
-	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
-	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
-	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
-		return has_client_block(view, block);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -427,7 +408,7 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
 	default:
-		return has_line_block(view->input, block);
+		return has_client_block(view, block);
 	}
 }
 
