@@ -80,6 +80,8 @@ static struct str told_port(struct view *view)
 static struct str front_value(struct view *view, unsigned name)
 {
 	switch (name) {
+	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
+		return template_printf(&view->text, "%d", CLAIM_LEN_MAX);
 	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
 		return client_header(view);
 	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
@@ -91,6 +93,10 @@ static struct str front_value(struct view *view, unsigned name)
 	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
 	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
 		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
+	case HAPROXY_CFG_VALUE_JUMP:
+	case HAPROXY_CFG_VALUE_LAST_JUMP:
+		return template_printf(&view->text, "%zu",
+			name == HAPROXY_CFG_VALUE_JUMP ? view->jump : view->jump - 1);
 	default:
 		must(false);
 	}
@@ -108,9 +114,12 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
+	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
 	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
 	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
 	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
+	case HAPROXY_CFG_VALUE_JUMP:
+	case HAPROXY_CFG_VALUE_LAST_JUMP:
 	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
 	case HAPROXY_CFG_VALUE_TOLD_PORT:
 	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
@@ -135,10 +144,6 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
 		return STR(PROBE_TARGET);
-	case HAPROXY_CFG_VALUE_JUMP:
-	case HAPROXY_CFG_VALUE_LAST_JUMP:
-		return template_printf(&view->text, "%zu",
-			name == HAPROXY_CFG_VALUE_JUMP ? view->jump : view->jump - 1);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
 		return str_from(input->proxy_dir);
 	case HAPROXY_CFG_VALUE_SCHEME:

@@ -11,7 +11,12 @@
 #include "proto/model.h"
 #include "provider-proxy/checks.h"
 
-enum { TRUSTED_PROXIES_MAX = 64, TRUSTED_NETWORKS_MAX = 1024, CLIENT_HEADER_LEN_MAX = 64 };
+enum {
+	TRUSTED_PROXIES_MAX = 64,
+	TRUSTED_NETWORKS_MAX = 1024,
+	CLIENT_HEADER_LEN_MAX = 64,
+	CLAIM_LEN_MAX = 512
+};
 
 /* What a load balancer says of proxies in front, as far as it can be used. */
 struct port_forwarding {

@@ -180,6 +180,13 @@ def test_what_anybody_says_is_kept_apart(proxy):
             assert seen(ask(proxy, host_name, {"X-Forwarded-For": "", "X-Forwarded-Host": ""}, tls=tls), *names) == [None, None, FRONT, host_name]
     serve(proxy, {**BELIEVED, "keeps_claims": True, "client_header": "CF-Connecting-IP"})
     assert seen(ask(proxy, "open.test", {**sent, "CF-Connecting-IP": "203.0.113.7"}), *names) == ["203.0.113.7", "<b>.test", "203.0.113.7", "open.test"]
+    serve(proxy, {"keeps_claims": True})
+    for length, is_kept in ((512, True), (513, False)):
+        whole = {"X-Forwarded-For": "f" * length, "X-Forwarded-Host": "h" * length, **claimed}
+        assert seen(ask(proxy, "open.test", whole), *names[:2]) == (["f" * length, "h" * length] if is_kept else [None, None])
+    # Also where there is no more room in a request.
+    full = {f"X-Full-{i}": "x" * 480 for i in range(23)}
+    assert seen(ask(proxy, "open.test", {**full, "X-Forwarded-For": "f" * 512, "X-Forwarded-Host": "h" * 512}), *names[:2]) == ["f" * 512, "h" * 512]
     # Which header it is cannot be told, so it is none.
     serve(proxy, {"keeps_claims": True, "client_header": "X Y;\n"})
     assert seen(ask(proxy, "open.test", sent), *names) == [None, None, FRONT, "open.test"]
