@@ -12,6 +12,7 @@ import pytest
 from lib.answer import Answer
 from lib.backend import Backend
 from lib.certs import self_signed
+from lib.ctl import Ctl
 from lib.ingress_cases import config_map
 from lib.line import DAEMONS
 from lib.local_proxy import PATIENCE, LocalProxy, certificate, host, passthrough, pool, rule_of
@@ -306,29 +307,32 @@ def test_the_config_map_says_so(name, pods):
         line.cluster.apply(config_map("controller", {}), CLASS, line.cluster.service("web"), line.cluster.slice("web", [pods("web").ip]),
                            line.cluster.ingress("a", [{"host": "a.test", "paths": [("/", "Prefix", "web", 80)]}], ingressClassName="nginx"))
         line.wait_serves("a.test", "/", "web")
-        behind = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}
-        names = ("x-forwarded-for", "x-forwarded-proto")
+        behind = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "told.test"}
+        names = ("x-forwarded-for", "x-forwarded-proto", "host")
 
         def told(*want: str | None) -> None:
             wait_for(lambda: seen(ask(line.proxy, "a.test", behind), *names) == list(want), f"backends to be told {want}", PATIENCE)
-        told(FRONT, "http")
+        told(FRONT, "http", "a.test")
+        assert seen(ask(line.proxy, "a.test", behind), "x-original-forwarded-host") == ["told.test"]
         with Load(line.proxy.address, line.proxy.http, [("a.test", "/")], repeats=True) as load:
             options(line, {"use-forwarded-headers": "true", "proxy-real-ip-cidr": "127.0.0.77/32"})
-            told("203.0.113.7", "https")
+            told("203.0.113.7", "https", "told.test")
             for victim in DAEMONS:
                 line.daemon(victim).kill()
-                told("203.0.113.7", "https")
+                told("203.0.113.7", "https", "told.test")
                 options(line, {"enable-real-ip": "true", "proxy-real-ip-cidr": "127.0.0.77/32"})
                 line.daemon(victim).start()
-                told("203.0.113.7", "http")
+                told("203.0.113.7", "http", "a.test")
                 options(line, {"use-forwarded-headers": "true", "proxy-real-ip-cidr": "127.0.0.77/32"})
-                told("203.0.113.7", "https")
+                told("203.0.113.7", "https", "told.test")
             options(line, {"use-forwarded-headers": "true", "proxy-real-ip-cidr": "all"})
-            told(FRONT, "http")
+            told(FRONT, "http", "a.test")
             line.cluster.wait_event("controller", "InvalidOption", "proxy-real-ip-cidr")
             options(line, {"use-forwarded-headers": "true"})
-            told("203.0.113.7", "https")
+            told("203.0.113.7", "https", "told.test")
             line.cluster.wait_event("controller", "TrustsEverybody", "proxy-real-ip-cidr")
+            said = Ctl(line).json("request", f"http://a.test:{line.proxy.http}/x", "--from", FRONT, *(word for item in behind.items() for word in ("--header", ": ".join(item))))
+            assert said["host_header"] == "told.test" and "the client is 203.0.113.7, came over HTTPS" in said["steps"][0]["what"]
         assert load.good > 0 and not load.failures
         options(line, {"use-proxy-protocol": "true"})
 
