@@ -102,7 +102,7 @@ static void on_gone(void *ctx)
 struct listener *listener_new(const struct listener_config *config, int *ret_err)
 {
 	int position = 0;
-	must(config->allowed_count <= LISTENER_UIDS_MAX);
+	must(config->allowed_count <= LISTENER_UIDS_MAX && config->gone != NULL);
 	int fd = inherited_listener(config->socket_name, &position);
 	bool is_inherited = fd != -ENOENT;
 	if (!is_inherited)

@@ -42,6 +42,10 @@ pid_t supervisor_start(const struct proxy_config *config)
 		word("--take-over"), word(config->take_over != NULL ? config->take_over : ""),
 		word("--access-log-to"), word(is_file ? config->access_log_to : "stdout"), NULL};
 	char *log_file = xasprintf("%s/supervisor.log", config->proxy_dir);
+	char *log_before = xasprintf("%s.before", log_file);
+	/* Why the one before has ended, if it died, is in there. */
+	(void)rename(log_file, log_before);
+	free(log_before);
 	int log = open(log_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
 	free(log_file);
 	pid_t pid = fork();

@@ -7,6 +7,7 @@
 #include "proto/listener.h"
 #include "provider-supervisor/check_threads.h"
 #include "provider-supervisor/checks.h"
+#include "provider-supervisor/log_events.h"
 
 #include <bsd/sys/queue.h>
 #include <errno.h>
@@ -25,6 +26,8 @@ struct check_socket {
 	struct ev_loop *loop;
 	struct listener *listener;
 	char *path;
+	void (*on_gone)(void *ctx);
+	void *ctx;
 	struct check_threads *threads;
 	struct asker_list askers;
 	size_t count;
@@ -116,11 +119,22 @@ static const char *take(void *ctx, int fd)
 	return NULL;
 }
 
-struct check_socket *check_socket_new(struct ev_loop *loop, const char *path, int *ret_err)
+static void socket_gone(void *ctx, bool is_inherited)
+{
+	struct check_socket *socket = ctx;
+	log_event(&EV_SOCKET_GONE, LOG_STR("socket", socket->path));
+	if (!is_inherited)
+		socket->on_gone(socket->ctx);
+}
+
+struct check_socket *check_socket_new(
+	struct ev_loop *loop, const char *path, void (*on_gone)(void *ctx), void *ctx, int *ret_err)
 {
 	struct check_socket *socket = xcalloc(1, sizeof(*socket));
 	socket->loop = loop;
 	socket->path = xstrdup(path);
+	socket->on_gone = on_gone;
+	socket->ctx = ctx;
 	socket->threads = check_threads_new(loop, checks_answer);
 	TAILQ_INIT(&socket->askers);
 	struct listener_config config = {
@@ -129,6 +143,7 @@ struct check_socket *check_socket_new(struct ev_loop *loop, const char *path, in
 		.socket_name = "checks.sock",
 		.peer = "HAProxy",
 		.take = take,
+		.gone = socket_gone,
 		.ctx = socket,
 	};
 	socket->listener = listener_new(&config, ret_err);

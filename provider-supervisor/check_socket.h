@@ -12,6 +12,7 @@ enum { CHECK_SOCKET_ASKERS_MAX = 1024 }; /* connections; further ones are refuse
 
 struct check_socket;
 
-/* `path` is copied. NULL and a negative errno in *ret_err if the socket cannot be made. */
-struct check_socket *check_socket_new(struct ev_loop *loop, const char *path, int *ret_err);
+/* `path` is copied. NULL and a negative errno in *ret_err if the socket cannot be made. on_gone(): somebody removed or replaced its file, which was logged. */
+struct check_socket *check_socket_new(struct ev_loop *loop, const char *path,
+	void (*on_gone)(void *ctx), void *ctx, int *ret_err);
 void check_socket_free(struct check_socket *socket);

@@ -200,6 +200,15 @@ bool control_has_clients(const struct control *control)
 	return control->count != 0;
 }
 
+static void socket_gone(void *ctx, bool is_inherited)
+{
+	struct control *control = ctx;
+	log_event(&EV_SOCKET_GONE, LOG_STR("socket", control->path));
+	/* One of the service manager's would be the same after a restart. */
+	if (!is_inherited)
+		control->ops->on_socket_gone(control->ctx);
+}
+
 /* ---- lifecycle ---- */
 
 struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
@@ -217,6 +226,7 @@ struct control *control_new(struct ev_loop *loop, const char *path, const struct
 		.socket_name = "supervisor.sock",
 		.peer = "provider",
 		.take = take,
+		.gone = socket_gone,
 		.ctx = control,
 	};
 	control->listener = listener_new(&config, ret_err);

@@ -128,13 +128,25 @@ static bool has_lost_folder(void)
 		       files_is_replaced(supervisor.folder, supervisor.folders.state_dir));
 }
 
+/* Ends with a failure, so that another one is started, and leaves the proxy to that. */
+static void leave_to_next(void)
+{
+	supervisor.is_released = true;
+	daemon_fail(supervisor.daemon);
+}
+
 static void end_if_lost(void)
 {
 	if (supervisor.is_draining || supervisor.is_released || !has_lost_folder())
 		return;
 	log_event(&EV_FOLDER_REPLACED, LOG_STR("folder", supervisor.folders.state_dir));
-	supervisor.is_released = true;
-	daemon_fail(supervisor.daemon);
+	leave_to_next();
+}
+
+static void on_socket_gone(void *ctx)
+{
+	if (!supervisor.is_draining && !supervisor.is_released)
+		leave_to_next();
 }
 
 /* Nobody serves, and perhaps no provider is there to write new files: the existing ones are better than nothing. */
@@ -340,7 +352,7 @@ static char *make_folder(const char *path)
 
 static char *listen_for_commands(void)
 {
-	static const struct control_ops ops = {on_client, on_command, on_gone};
+	static const struct control_ops ops = {on_client, on_command, on_gone, on_socket_gone};
 	int err = 0;
 	char *path = xasprintf("%s/supervisor.sock", supervisor.folders.proxy_dir);
 	char *problem = NULL;
@@ -375,7 +387,8 @@ static void start_checks(void)
 	if (name == NULL)
 		return;
 	char *path = xasprintf("%s/%s", supervisor.folders.proxy_dir, name);
-	supervisor.checks = check_socket_new(daemon_loop(supervisor.daemon), path, &err);
+	supervisor.checks =
+		check_socket_new(daemon_loop(supervisor.daemon), path, on_socket_gone, NULL, &err);
 	if (err != 0)
 		log_event(&EV_CHECKS_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
 	free(path);
@@ -387,8 +400,8 @@ static void start_counting(void)
 	int err = 0;
 	supervisor.counts = traffic_counts_new();
 	char *path = xasprintf("%s/traffic.sock", supervisor.folders.proxy_dir);
-	supervisor.traffic_socket =
-		traffic_socket_new(daemon_loop(supervisor.daemon), path, supervisor.counts, &err);
+	supervisor.traffic_socket = traffic_socket_new(daemon_loop(supervisor.daemon), path,
+		supervisor.counts, on_socket_gone, NULL, &err);
 	if (err != 0)
 		log_event(&EV_TRAFFIC_SOCKET_FAILED, LOG_STR("file", path), LOG_ERRNO(err));
 	free(path);

@@ -3,7 +3,9 @@
 
 #include "common/admin_server.h"
 #include "common/must.h"
+#include "common/socket_watch.h"
 #include "common/xalloc.h"
+#include "provider-supervisor/log_events.h"
 
 #include <stdlib.h>
 
@@ -12,6 +14,10 @@ enum { PIECE_LEN = 32 * 1024 };
 struct traffic_socket {
 	struct admin_server *server;
 	struct traffic_counts *counts;
+	struct socket_watch *watch; /* NULL: the kernel cannot report changes */
+	char *path;
+	void (*on_gone)(void *ctx);
+	void *ctx;
 };
 
 /* One answer. */
@@ -40,16 +46,28 @@ static void answer(void *ctx, const struct admin_request *request, struct admin_
 	admin_reply_stream(reply, 200, "text/plain", &producer, telling);
 }
 
-struct traffic_socket *traffic_socket_new(
-	struct ev_loop *loop, const char *path, struct traffic_counts *counts, int *ret_err)
+static void socket_gone(void *ctx)
+{
+	struct traffic_socket *socket = ctx;
+	log_event(&EV_SOCKET_GONE, LOG_STR("socket", socket->path));
+	socket->on_gone(socket->ctx);
+}
+
+struct traffic_socket *traffic_socket_new(struct ev_loop *loop, const char *path,
+	struct traffic_counts *counts, void (*on_gone)(void *ctx), void *ctx, int *ret_err)
 {
 	struct traffic_socket *socket = xcalloc(1, sizeof(*socket));
 	socket->counts = counts;
+	socket->path = xstrdup(path);
+	socket->on_gone = on_gone;
+	socket->ctx = ctx;
 	socket->server = admin_server_new(loop, NULL, 0);
 	admin_add_path(socket->server, "/v1/traffic", ADMIN_LOCAL, answer, socket);
 	*ret_err = admin_listen_unix(socket->server, path);
-	if (*ret_err == 0)
+	if (*ret_err == 0) {
+		socket->watch = socket_watch_new(loop, path, socket_gone, socket);
 		return socket;
+	}
 	traffic_socket_free(socket);
 	return NULL;
 }
@@ -58,6 +76,8 @@ void traffic_socket_free(struct traffic_socket *socket)
 {
 	if (socket == NULL)
 		return;
+	socket_watch_free(socket->watch);
 	admin_server_free(socket->server);
+	free(socket->path);
 	free(socket);
 }

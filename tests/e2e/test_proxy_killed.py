@@ -97,10 +97,13 @@ def test_nobody_is_left_over_when_the_folder_is_removed(proxy, restarts):
     """Nobody can reach the proxy's sockets any more, so another one takes its place; two that serve side by side would be the worse for clients. The sandbox
     knows a folder by more than its name: where it keeps the provider from making another one, that ends with a failure, and who starts it again, as a
     service manager does, has a line that works in every respect."""
-    remove_folder(proxy.proxy_dir)
-    if restarts:
-        proxy.restart()
-    else:
+    with open(proxy.proxy_dir / "supervisor.log") as log:
+        remove_folder(proxy.proxy_dir)
+        if restarts:
+            proxy.restart()
+        wait_for(lambda: log.seek(0) == 0 and "event=stopped" in log.read(), "the supervisor to end, and not to die", SLOW_S)
+        assert log.seek(0) == 0 and "event=socket-gone" in log.read()
+    if not restarts:
         wait_for(lambda: proxy.is_dead() or proxy.proxy_dir.exists(), "the folder to be made again, or the end", SLOW_S)
         if proxy.is_dead():
             assert proxy.provider.reap() == 1 and proxy.provider.events("folder-lost")
@@ -110,3 +113,20 @@ def test_nobody_is_left_over_when_the_folder_is_removed(proxy, restarts):
     wait_for(lambda: len(proxy.masters()) == 1 and len(proxy.supervisors()) == 1, "one master and one supervisor", SLOW_S)
     proxy.wait_applied(timeout=60)
     assert serves_newest(proxy)
+
+
+SOCKETS = {"haproxy": ["supervisor.sock", "traffic.sock", "checks.sock"], "nginx": ["supervisor.sock", "traffic.sock"]}
+
+
+@pytest.mark.parametrize("proxy, socket", [(name, socket) for name, sockets in SOCKETS.items() for socket in sockets], indirect=["proxy"])
+def test_a_supervisor_whose_socket_is_removed_makes_way(proxy, socket):
+    """It says so, and the next one takes charge of the same master: no request is lost."""
+    masters, (before,) = proxy.masters(), proxy.supervisors()
+    with open(proxy.proxy_dir / "supervisor.log") as log:
+        (proxy.proxy_dir / socket).unlink()
+        wait_for(lambda: log.seek(0) == 0 and "event=stopped" in log.read(), "the supervisor to end, and not to die", SLOW_S)
+        assert log.seek(0) == 0 and f"event=socket-gone socket={proxy.proxy_dir / socket}" in log.read()
+    wait_for(lambda: [one.pid for one in proxy.supervisors()] not in ([], [before.pid]) and (proxy.proxy_dir / socket).exists(), "the next supervisor, with that socket", SLOW_S)
+    change(proxy)
+    wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
+    assert proxy.masters() == masters

@@ -14,7 +14,7 @@ from typing import Any
 from . import processes
 from .addresses import Address, free_port
 from .answer import Answer
-from .daemon import Daemon, Room
+from .daemon import SIGNS, Daemon, Room
 from .line import build_folder
 from .provider_link import Object, Translator, virtual_host
 from .traffic import answers, request
@@ -175,6 +175,12 @@ class LocalProxy(Room):
         """Our sluice-proxy, which runs the proxy; another provider's may name our folder, too."""
         return [p for p in processes.marked(self.folder, "sluice-proxy") if processes.word_behind(p.pid, "--state-dir") == str(self.state_dir)]
 
+    def supervisor_complaints(self) -> list[str]:
+        """What a sanitizer or a broken invariant has said in the last two of them, whose log nobody else reads."""
+        logs = [self.proxy_dir / "supervisor.log", self.proxy_dir / "supervisor.log.before"]
+        lines = [line for log in logs if log.exists() for line in log.read_text(errors="replace").splitlines()]
+        return [f"sluice-proxy: {line}" for line in lines if any(sign in line for sign in SIGNS)]
+
     def kill_supervisor(self) -> None:
         """SIGKILL: the proxy goes on, and nobody starts it again."""
         processes.kill(self.supervisors())
@@ -193,6 +199,7 @@ class LocalProxy(Room):
     def stop(self) -> list[str]:
         found = self.provider.end() + self.translator.problems
         self.kill_supervisor()
+        found += self.supervisor_complaints()
         self.kill_proxy()
         self.translator.stop()
         self._address.release()

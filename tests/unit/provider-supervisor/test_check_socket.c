@@ -33,6 +33,13 @@ static struct ev_loop *loop;
 static struct check_socket *server;
 static char dir[64];
 static char path[96];
+static int removals;
+
+static void on_gone(void *ctx)
+{
+	(void)ctx;
+	removals++;
+}
 
 static int set_up(void **state)
 {
@@ -42,7 +49,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/checks.sock", dir);
 	loop = ev_loop_new(EVFLAG_AUTO);
-	server = check_socket_new(loop, path, &err);
+	server = check_socket_new(loop, path, on_gone, NULL, &err);
 	assert_non_null(server);
 	return 0;
 }
@@ -200,6 +207,16 @@ static void it_ends_with_checks_under_way(void **state)
 	close(fd);
 }
 
+static void a_socket_whose_file_is_removed_is_missed(void **state)
+{
+	(void)state;
+	removals = 0;
+	assert_int_equal(unlink(path), 0);
+	for (ev_tstamp end = ev_time() + 10; removals == 0 && ev_time() < end; usleep(500))
+		ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(removals, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +228,8 @@ int main(void)
 			a_list_does_not_keep_others_waiting, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(more_than_can_wait_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_ends_with_checks_under_way, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_socket_whose_file_is_removed_is_missed, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ static char dir[] = "/tmp/sluice-control-XXXXXX";
 static char path[64];
 static int clients;
 static int commands;
+static int removals;
 
 static void on_client(void *ctx, struct client *client)
 {
@@ -47,7 +48,13 @@ static void on_gone(void *ctx, struct client *client)
 	clients--;
 }
 
-static const struct control_ops ops = {on_client, on_command, on_gone};
+static void on_socket_gone(void *ctx)
+{
+	(void)ctx;
+	removals++;
+}
+
+static const struct control_ops ops = {on_client, on_command, on_gone, on_socket_gone};
 
 static int setup(void **state)
 {
@@ -139,11 +146,32 @@ static void a_command_that_drips_is_not_awaited_for_ever(void **state)
 	await(&clients, 0);
 }
 
+/* Nobody can connect any more. Those who are connected stay; a socket that its owner closes is not missed. */
+static void a_socket_whose_file_is_removed_is_missed(void **state)
+{
+	int err = 0;
+	(void)state;
+	control_stop_listening(control);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(removals, 0);
+	control_free(control);
+	control = control_new(loop, path, &ops, NULL, &err);
+	assert_non_null(control);
+	int client = unix_connect(path);
+	await(&clients, 1);
+	assert_int_equal(unlink(path), 0);
+	await(&removals, 1);
+	assert_int_equal(clients, 1);
+	close(client);
+	await(&clients, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_are_places_for_some),
 		cmocka_unit_test(a_command_that_drips_is_not_awaited_for_ever),
+		cmocka_unit_test(a_socket_whose_file_is_removed_is_missed),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
