@@ -206,6 +206,8 @@ static char *make_destinations(struct local *local)
 		.file = file,
 		.on_pool = local->ops->on_pool,
 		.ctx = local->ctx,
+		.on_look = tell_all,
+		.look_ctx = local,
 	};
 	local->destinations = destinations_new(&config, &problem);
 	free(file);
