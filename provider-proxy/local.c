@@ -63,16 +63,27 @@ static void tell_all(void *ctx)
 		provider_status_changed(local->provider, object);
 }
 
+/* As tell_all(), when each status says the same as the one before. */
+static void tell_same(struct local *local)
+{
+	struct object *object = state_first(provider_state(local->provider), LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(provider_state(local->provider), object))
+		provider_status_same(local->provider, object);
+}
+
 static void set_state(struct local *local, enum lb_state state, const char *message)
 {
-	verdict_set(&local->verdict, state, message);
+	enum verdict_news news = verdict_set(&local->verdict, state, message);
 	if (state != LB_STATE_PENDING && !local->has_settled &&
 		state_is_complete(local_state(local))) {
 		local->has_settled = true;
 		check_ready(local);
 	}
 	/* Revisions may differ under the same message; duplicates are not sent. */
-	tell_all(local);
+	if (news == VERDICT_NEW)
+		tell_all(local);
+	else if (news == VERDICT_SAME)
+		tell_same(local);
 }
 
 static void take_next_unserved(struct local *local)
@@ -82,6 +93,7 @@ static void take_next_unserved(struct local *local)
 	unserved_set(local->unserved, local->next_unserved);
 	ports_free(local->next_unserved);
 	local->next_unserved = NULL;
+	verdict_set_stale(&local->verdict);
 	check_ready(local);
 }
 
@@ -128,9 +140,15 @@ static bool amend(
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
+	bool has_balancer = commit->is_snapshot;
 	usable_on_commit(local->usable, commit);
-	for (size_t i = 0; i < commit->change_count; i++)
-		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
+	for (size_t i = 0; i < commit->change_count; i++) {
+		bool is_one = object_kind(commit->changes[i].object) == LB_LOAD_BALANCER;
+		local->knows_ports = local->knows_ports && !is_one;
+		has_balancer = has_balancer || is_one;
+	}
+	if (has_balancer)
+		verdict_set_stale(&local->verdict);
 	bool is_elsewhere = destinations_on_commit(local->destinations, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	/* What was found to be served until now was without this commit. */
@@ -138,7 +156,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	local->ops->on_commit(local->ctx, commit);
 	if (is_elsewhere)
 		destinations_settle(local->destinations);
-	tell_all(local);
+	if (has_balancer)
+		tell_all(local);
 	check_ready(local);
 }
 
@@ -147,7 +166,7 @@ static bool fill_status(
 {
 	struct local *local = ctx;
 	struct load_balancer value;
-	if (verdict_is_held(&local->verdict))
+	if (!verdict_tell(&local->verdict))
 		return false;
 	provider_decode(local->provider, load_balancer, arena, &value);
 	status->state = local->verdict.state;
@@ -252,6 +271,7 @@ void local_set_ports(struct local *local, const struct ports *ports)
 {
 	tell_kept_proxies(local, ports);
 	local->knows_ports = true;
+	verdict_set_stale(&local->verdict);
 	ports_free(local->next_unserved);
 	local->next_unserved = ports_copy(ports);
 	if (ports->unserved_count < unserved_total(local->unserved))
