@@ -226,7 +226,8 @@ void graph_link(struct graph *graph, struct object *object, const union any_obje
 {
 	struct linking linking = {.graph = graph, .from = object};
 	must(!object->payload->is_linked);
-	link_all(&linking, (enum lb_kind)object->kind, value);
+	if (object->payload->ref_count != 0)
+		link_all(&linking, (enum lb_kind)object->kind, value);
 	must(linking.count == object->payload->ref_count);
 	object->payload->is_linked = true;
 }

@@ -79,7 +79,7 @@ struct object *graph_next(const struct graph *graph, struct object *object);
 /* The first behind the id, which no object need have. */
 struct object *graph_after(const struct graph *graph, enum lb_kind kind, struct str id);
 
-/* Adds the references to what `value`, the decoded object, names; there must be none yet. */
+/* Adds the references to what `value`, the decoded object, names; there must be none yet. Of one that refers to nothing it may be NULL. */
 void graph_link(struct graph *graph, struct object *object, const union any_object *value);
 /* Drops them, each in constant time. Objects that may no longer be needed are put on `loose`. */
 void graph_unlink(struct object *object, struct object_list *loose);

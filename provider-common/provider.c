@@ -77,6 +77,12 @@ void provider_status_changed(struct provider *provider, struct object *load_bala
 	ev_prepare_start(provider->config.loop, &provider->sender);
 }
 
+void provider_status_same(struct provider *provider, struct object *load_balancer)
+{
+	reports_set_time(provider->reports, clock_monotonic_s());
+	reports_note_same(provider->reports, load_balancer);
+}
+
 void provider_set_applied(struct provider *provider, bool is_applied)
 {
 	provider->is_applied = is_applied;

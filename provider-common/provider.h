@@ -90,6 +90,9 @@ void provider_decode(struct provider *provider, const struct object *object, str
 
 /* `load_balancer` is present. Cheap; may be called any number of times. */
 void provider_status_changed(struct provider *provider, struct object *load_balancer);
+/* Instead of that, when what was committed is in force and the status says the same as before: fill_status() is not called, and how long it has
+ * taken is counted all the same. */
+void provider_status_same(struct provider *provider, struct object *load_balancer);
 /* Whether all that was committed is in force now: for providers with the feature `applied`, see PROTOCOL.md. A commit does not change it, so
  * say `false` in on_commit() unless the commit changes nothing. */
 void provider_set_applied(struct provider *provider, bool is_applied);

@@ -116,6 +116,13 @@ void reports_note_change(struct reports *reports, struct object *load_balancer)
 		report->changed_at = reports->now_s;
 }
 
+void reports_note_same(struct reports *reports, struct object *load_balancer)
+{
+	struct report *report = object_report(load_balancer);
+	if (report->has_state && !report->is_marked)
+		note_state(reports, report, (enum lb_state)report->state);
+}
+
 void reports_forget(struct reports *reports, struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);

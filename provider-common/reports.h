@@ -31,6 +31,8 @@ void reports_set_time(struct reports *reports, double now_s);
 void reports_mark(struct reports *reports, struct object *load_balancer);
 /* The load balancer's desired state has changed: the time until it is applied is measured from now. */
 void reports_note_change(struct reports *reports, struct object *load_balancer);
+/* What was changed is in force, and its status, which nobody has to make again, says what it did; one that is marked is made all the same. */
+void reports_note_same(struct reports *reports, struct object *load_balancer);
 /* The load balancer is removed: forgets all about it, including its mark. */
 void reports_forget(struct reports *reports, struct object *load_balancer);
 void reports_add_event(struct reports *reports, const struct lb_event *event);

@@ -270,6 +270,19 @@ static bool says_the_same(
 	       str_eq(payload_message(object->payload), payload_message(payload));
 }
 
+static void link_object(struct state *state, struct object *object)
+{
+	union any_object value;
+	/* As a pool, and most objects are pools. */
+	if (object->payload->ref_count == 0) {
+		graph_link(&state->graph, object, NULL);
+		return;
+	}
+	decode(object, &state->decoding, &value);
+	graph_link(&state->graph, object, &value);
+	arena_reset(&state->decoding);
+}
+
 static void replace_object(struct state *state, struct object *object, struct staged *staged)
 {
 	bool is_new = object->payload == NULL;
@@ -285,10 +298,7 @@ static void replace_object(struct state *state, struct object *object, struct st
 	payload_free(staged->kind, object->payload);
 	object->payload = staged->payload;
 	staged->payload = NULL;
-	union any_object value;
-	decode(object, &state->decoding, &value);
-	graph_link(&state->graph, object, &value);
-	arena_reset(&state->decoding);
+	link_object(state, object);
 	touch_if_wanted(state, object);
 	note_change(state, is_new ? STATE_ADDED : STATE_CHANGED, object);
 }

@@ -12,14 +12,15 @@ enum { SERVICE_KEY_LEN_MAX = 32 };
 
 /* Takes a slot of the pool's class; if there is none, new ones are made, which can be used after a reload. */
 static struct slot *take(const struct assign *assign, struct slot_class *sort,
-	const struct name *pool, uint64_t space, enum slots_growth *ret_growth)
+	const struct name *pool, struct str namespace, enum slots_growth *ret_growth)
 {
 	struct slot *slot = slots_take(assign->slots, sort, pool);
 	*ret_growth = SLOTS_GROWN;
 	if (slot != NULL)
 		return slot;
 	size_t spare = slots_spare(sort);
-	*ret_growth = slots_grow(assign->slots, sort, spare != 0 ? spare : 1, space);
+	*ret_growth =
+		slots_grow(assign->slots, sort, spare != 0 ? spare : 1, slots_space(namespace));
 	return slots_take(assign->slots, sort, pool);
 }
 
@@ -128,8 +129,8 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	class_text_fini(&text);
 	struct slot *old = slots_of_pool(assign->slots, &pool);
 	enum slots_growth growth = SLOTS_GROWN;
-	uint64_t space = slots_space(value.service.namespace);
-	struct slot *slot = take(assign, sort, &pool, space, &growth);
+	struct str namespace = value.service.namespace;
+	struct slot *slot = take(assign, sort, &pool, namespace, &growth);
 	if (slot == NULL) {
 		refused = growth == SLOTS_SHARE
 				  ? "its namespace has its share of different cookies and health "
@@ -137,7 +138,7 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 				  : "there are too many pools, or too many different cookies and "
 				    "health "
 				    "checks; it is served without them, or not at all";
-		slot = take(assign, plain_class(assign, &value), &pool, space, &growth);
+		slot = take(assign, plain_class(assign, &value), &pool, namespace, &growth);
 	}
 	*ret_left = NULL;
 	if (slot == NULL) {

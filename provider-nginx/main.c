@@ -116,7 +116,7 @@ static void update_status(void)
 	if (self.repair.is_folder_gone)
 		trouble = "the state folder was removed, and cannot be made again";
 	/* Workers of the previous configuration no longer accept connections. */
-	if (setup_is_settled(self.setup) &&
+	if (self.kept_routes.are_kept && setup_is_settled(self.setup) &&
 		conf_is_generation(setup_file(self.setup), self.trusted))
 		kept_routes_end(&self.kept_routes);
 	if (trouble != NULL)

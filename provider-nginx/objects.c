@@ -103,7 +103,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
-	item->space = (uint32_t)name_digest(&pool.service.namespace, 1);
+	item->space = item->is_checked ? (uint32_t)name_digest(&pool.service.namespace, 1) : 0;
 	struct str protocol = speech_settle(
 		objects->speaker, &item->speech, &item->name, &pool, &objects->arena, &refused);
 	if (protocol.p == NULL) {

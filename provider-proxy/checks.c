@@ -125,7 +125,11 @@ bool check_ip(struct str text, struct check_ip *ret_ip)
 		memmove(ip.bytes, ip.bytes + 12, 4);
 		memset(ip.bytes + 4, 0, 12);
 	}
-	if (inet_ntop(ip.family, ip.bytes, ip.text, sizeof(ip.text)) == NULL)
+	/* Of an IPv4 address inet_pton() takes one form only. */
+	if (ip.family == AF_INET && text.len < sizeof("255.255.255.255") &&
+		memchr(copy, ':', text.len) == NULL)
+		memcpy(ip.text, copy, text.len + 1);
+	else if (inet_ntop(ip.family, ip.bytes, ip.text, sizeof(ip.text)) == NULL)
 		return false;
 	*ret_ip = ip;
 	return true;

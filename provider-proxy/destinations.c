@@ -60,6 +60,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct destinations *destinations = watcher->data;
 	if (look_at_addresses(destinations))
 		destinations_settle(destinations);
+	destinations->config.on_look(destinations->config.look_ctx);
 }
 
 /* ---- names ---- */

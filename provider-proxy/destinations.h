@@ -23,6 +23,9 @@ struct destinations_config {
 	/* The pool's endpoints may have changed: settle it again. */
 	void (*on_pool)(void *ctx, struct object *pool);
 	void *ctx;
+	/* Addresses of this machine, or its way to other networks, may have changed: from time to time, and never before destinations_new() returns. */
+	void (*on_look)(void *ctx);
+	void *look_ctx;
 };
 
 /* NULL and *ret_problem, allocated: an option is wrong. */

@@ -6,6 +6,7 @@
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/metrics.h"
+#include "provider-proxy/shown.h"
 #include "provider-proxy/supervisor.h"
 #include "provider-proxy/usable.h"
 #include "provider-proxy/verdict.h"
@@ -62,16 +63,27 @@ static void tell_all(void *ctx)
 		provider_status_changed(local->provider, object);
 }
 
+/* As tell_all(), when each status says the same as the one before. */
+static void tell_same(struct local *local)
+{
+	struct object *object = state_first(provider_state(local->provider), LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(provider_state(local->provider), object))
+		provider_status_same(local->provider, object);
+}
+
 static void set_state(struct local *local, enum lb_state state, const char *message)
 {
-	verdict_set(&local->verdict, state, message);
+	enum verdict_news news = verdict_set(&local->verdict, state, message);
 	if (state != LB_STATE_PENDING && !local->has_settled &&
 		state_is_complete(local_state(local))) {
 		local->has_settled = true;
 		check_ready(local);
 	}
 	/* Revisions may differ under the same message; duplicates are not sent. */
-	tell_all(local);
+	if (news == VERDICT_NEW)
+		tell_all(local);
+	else if (news == VERDICT_SAME)
+		tell_same(local);
 }
 
 static void take_next_unserved(struct local *local)
@@ -81,6 +93,7 @@ static void take_next_unserved(struct local *local)
 	unserved_set(local->unserved, local->next_unserved);
 	ports_free(local->next_unserved);
 	local->next_unserved = NULL;
+	verdict_set_stale(&local->verdict);
 	check_ready(local);
 }
 
@@ -127,9 +140,15 @@ static bool amend(
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
+	bool has_balancer = commit->is_snapshot;
 	usable_on_commit(local->usable, commit);
-	for (size_t i = 0; i < commit->change_count; i++)
-		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
+	for (size_t i = 0; i < commit->change_count; i++) {
+		bool is_one = object_kind(commit->changes[i].object) == LB_LOAD_BALANCER;
+		local->knows_ports = local->knows_ports && !is_one;
+		has_balancer = has_balancer || is_one;
+	}
+	if (has_balancer)
+		verdict_set_stale(&local->verdict);
 	bool is_elsewhere = destinations_on_commit(local->destinations, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	/* What was found to be served until now was without this commit. */
@@ -137,78 +156,9 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	local->ops->on_commit(local->ctx, commit);
 	if (is_elsewhere)
 		destinations_settle(local->destinations);
-	tell_all(local);
+	if (has_balancer)
+		tell_all(local);
 	check_ready(local);
-}
-
-/* Checks for listeners that were promised but are not served. */
-static void report_unserved(const struct local *local, const struct load_balancer *value,
-	struct arena *arena, struct lb_status *status)
-{
-	struct str reason = unserved_of(local->unserved, value->key.id);
-	size_t count = unserved_count(local->unserved, value->key.id);
-	if (status->state != LB_STATE_APPLIED || (count == 0 && value->listeners.count != 0))
-		return;
-	status->state = LB_STATE_FAILED;
-	status->message =
-		count > 1    ? arena_printf(arena, "%.*s; and %zu more", STR_FMT(reason), count - 1)
-		: count == 1 ? reason
-			     : STR("it has no listener that can be had");
-}
-
-/* Those of its bind addresses that this machine has. */
-static size_t own_addresses(const struct local *local, const struct load_balancer *value,
-	struct arena *arena, struct address **ret_addresses)
-{
-	struct address *list = arena_calloc(arena, value->listeners.count + 1, sizeof(*list));
-	size_t count = 0;
-	for (size_t i = 0; i < value->listeners.count; i++) {
-		struct check_ip ip;
-		if (!check_ip(value->listeners.items[i].address, &ip))
-			continue;
-		struct str text = arena_str(arena, str_from(ip.text));
-		bool is_new = !unserved_address(local->unserved, text);
-		for (size_t k = 0; k < count && is_new; k++)
-			is_new = !str_eq(list[k].ip, text);
-		if (is_new)
-			list[count++].ip = text;
-	}
-	*ret_addresses = list;
-	return count;
-}
-
-static bool has_own_addresses(const struct load_balancer *value)
-{
-	return value->listeners.count != 0 && !str_is_empty(value->listeners.items[0].address);
-}
-
-static size_t shared_addresses(
-	const struct local *local, struct arena *arena, struct address **ret_addresses)
-{
-	struct address *list;
-	size_t count = publish_list(local->publish, arena, &list);
-	size_t kept = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (publish_is_given(local->publish) ||
-			!unserved_address(local->unserved, list[i].ip))
-			list[kept++] = list[i];
-	}
-	*ret_addresses = list;
-	return kept;
-}
-
-/* While other programs hold all its ports, nothing new is published and what is published stays: the other program may be a provider that
- * hands over to us. An address that this machine does not have is no such reason. */
-static bool has_any_port(const struct local *local, const struct load_balancer *value)
-{
-	const struct check_ip *binds;
-	size_t count = 0;
-	size_t bind_count = publish_binds(local->publish, &binds);
-	for (size_t i = 0; i < value->listeners.count; i++)
-		count += !str_is_empty(value->listeners.items[i].service)  ? 0
-			 : str_is_empty(value->listeners.items[i].address) ? bind_count
-									   : 1;
-	return unserved_taken(local->unserved, value->key.id) < count || count == 0;
 }
 
 static bool fill_status(
@@ -216,20 +166,15 @@ static bool fill_status(
 {
 	struct local *local = ctx;
 	struct load_balancer value;
-	if (verdict_is_held(&local->verdict))
+	if (!verdict_tell(&local->verdict))
 		return false;
 	provider_decode(local->provider, load_balancer, arena, &value);
 	status->state = local->verdict.state;
 	status->message = str_from(local->verdict.message);
 	if (value.absent || value.keep)
 		return status->state == LB_STATE_APPLIED;
-	report_unserved(local, &value, arena, status);
-	status->addresses.count =
-		has_own_addresses(&value)
-			? own_addresses(local, &value, arena, &status->addresses.items)
-			: shared_addresses(local, arena, &status->addresses.items);
-	status->addresses_known = local->knows_ports && has_any_port(local, &value) &&
-				  (status->addresses.count != 0 || has_own_addresses(&value));
+	shown_fill(&(struct shown){local->publish, local->unserved}, &value, arena, status);
+	status->addresses_known = status->addresses_known && local->knows_ports;
 	status->notices.count =
 		notices_list(local->notices, value.key.id, arena, &status->notices.items);
 	return true;
@@ -280,6 +225,8 @@ static char *make_destinations(struct local *local)
 		.file = file,
 		.on_pool = local->ops->on_pool,
 		.ctx = local->ctx,
+		.on_look = tell_all,
+		.look_ctx = local,
 	};
 	local->destinations = destinations_new(&config, &problem);
 	free(file);
@@ -324,6 +271,7 @@ void local_set_ports(struct local *local, const struct ports *ports)
 {
 	tell_kept_proxies(local, ports);
 	local->knows_ports = true;
+	verdict_set_stale(&local->verdict);
 	ports_free(local->next_unserved);
 	local->next_unserved = ports_copy(ports);
 	if (ports->unserved_count < unserved_total(local->unserved))

@@ -116,17 +116,17 @@ class Routes:
 
 
 class Bench(Routes):
-    """A whole line. Use it as a context manager."""
+    """A whole line. Use it as a context manager. Its endpoints are pods of its own, unless those at `addresses` are to be used."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, addresses: list[str] | None = None):
         super().__init__()
         # A real API server has no way to get thousands of objects at once.
         os.environ.pop("KUBEBUILDER_ASSETS", None)
         self.name = name
         self.stack = contextlib.ExitStack()
         with self.stack:
-            self.pods = [self.stack.enter_context(Backend(f"pod-{number}")) for number in range(PODS)]
-            self.addresses = [pod.ip for pod in self.pods]
+            self.pods = [self.stack.enter_context(Backend(f"pod-{number}")) for number in range(0 if addresses else PODS)]
+            self.addresses = addresses or [pod.ip for pod in self.pods]
             self.line = self.stack.enter_context(ProxyLine(name))
             self.kube, self.cluster, self.proxy = self.line.kube, self.line.cluster, self.line.proxy
             self.client = Client(self.proxy.address, self.proxy.http)

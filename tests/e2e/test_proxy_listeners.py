@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -125,6 +126,40 @@ def test_an_address_that_comes_and_goes(pods, name):
                 pass
             ip("address", "del", "192.0.2.7/32", "dev", "lo")
         proxy.wait_answers("web.test")
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_the_address_to_show_follows_the_way_out(pods, name):
+    """It is the one that packets to other networks have, which changes without a word from anybody."""
+    with own_network(), proxy_class(name)(start=False) as proxy:
+        one = pods("one")
+        arguments = proxy.provider.arguments
+        arguments[arguments.index("--bind-address") + 1] = "0.0.0.0"
+
+        def leave_by(address: str) -> None:
+            ip("route", "replace", "default", "dev", "lo", "src", address)
+
+        def shown() -> list[str]:
+            return [item["ip"] for item in (proxy.translator.status(LB) or {}).get("addresses", [])]
+
+        for address in ("192.0.2.7", "192.0.2.8"):
+            ip("address", "add", f"{address}/32", "dev", "lo")
+        leave_by("192.0.2.7")
+        proxy.send(pool("one", one), host("web.test", ("/", "one")), proxy.balancer())
+        proxy.commit()
+        proxy.start()
+        proxy.wait_answers("web.test")
+        wait_for(lambda: shown() == ["192.0.2.7"], "the address to be shown", PATIENCE)
+        # By itself, and while endpoints change.
+        leave_by("192.0.2.8")
+        wait_for(lambda: shown() == ["192.0.2.8"], "the other address to be shown", PATIENCE)
+        leave_by("192.0.2.7")
+        turns = itertools.count()
+
+        def is_shown_meanwhile() -> bool:
+            proxy.translator.put(pool("one", one, (one.ip, 1 + next(turns) % 2)))
+            return shown() == ["192.0.2.7"]
+        wait_for(is_shown_meanwhile, "the first address to be shown again", PATIENCE)
 
 
 @pytest.mark.parametrize("name", PROXIES)

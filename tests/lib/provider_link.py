@@ -79,7 +79,7 @@ class Translator(TranslatorEnd):
     # Wishes
 
     def put(self, *objects: Object, commit: bool = True) -> None:
-        with self._lock:
+        with self.together():
             for item in objects:
                 item = {k: v for k, v in item.items() if v not in ("", [], None)}
                 body = json.dumps(item, sort_keys=True, default=lambda v: v.decode("latin-1"))
@@ -90,7 +90,7 @@ class Translator(TranslatorEnd):
                 self.commit()
 
     def remove(self, *ids: tuple[str, str], commit: bool = True) -> None:
-        with self._lock:
+        with self.together():
             for kind, name in ids:
                 self.objects.pop((kind, name), None)
                 self._tell("remove", {"kind": kind, "id": name})

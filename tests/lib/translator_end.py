@@ -6,6 +6,7 @@ import contextlib
 import pathlib
 import socket
 import threading
+from collections.abc import Iterator
 
 from .frames import Body, frame, hello, split
 
@@ -19,6 +20,7 @@ class TranslatorEnd:
         self._lock = threading.RLock()
         self._listener: socket.socket | None = None
         self._peer: socket.socket | None = None
+        self._together: bytearray | None = None
         self._thread: threading.Thread | None = None
 
     # Life
@@ -61,9 +63,30 @@ class TranslatorEnd:
         """Sends them as they are; with `end` the connection is then closed."""
         with self._lock:
             assert self._peer is not None, "nobody is connected"
+            if self._together is not None:
+                self._together += data
+                return
             self._peer.sendall(data)
             if end:
                 self.hang_up()
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is sent meanwhile goes in one piece, as the translator sends a commit with what belongs to it."""
+        with self._lock:
+            if self._together is not None:
+                yield
+                return
+            self._together = bytearray()
+            try:
+                yield
+            finally:
+                data, self._together = bytes(self._together), None
+                try:
+                    if self._peer is not None:
+                        self._peer.sendall(data)
+                except OSError:
+                    self.hang_up()
 
     def answer(self, kind: str, body: Body) -> None:
         """Sends it if there is still somebody."""

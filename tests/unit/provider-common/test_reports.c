@@ -2,6 +2,7 @@
 #include "provider-common/reports.h"
 
 #include "objects.h"
+#include "provider-common/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,6 +197,35 @@ static void leaves_out_what_breaks_the_protocol(void **fixture)
 	assert_string_equal(take_all(f), "");
 }
 
+static double applies(void)
+{
+	return provider_metrics[PROVIDER_APPLIES].values[0];
+}
+
+static void counts_a_change_whose_status_says_the_same(void **fixture)
+{
+	struct fixture *f = *fixture;
+	double before = applies();
+	f->says = LB_STATE_APPLIED;
+	reports_set_time(f->reports, 1);
+	reports_note_same(f->reports, f->lbs[0]);
+	reports_mark(f->reports, f->lbs[0]);
+	assert_string_equal(take_all(f), "a:applied");
+	assert_true(applies() == before);
+	reports_note_change(f->reports, f->lbs[0]);
+	reports_note_same(f->reports, f->lbs[0]);
+	assert_true(applies() == before + 1);
+	assert_string_equal(take_all(f), "");
+	/* One that is to be made is made, and counts then. */
+	reports_note_change(f->reports, f->lbs[0]);
+	reports_mark(f->reports, f->lbs[0]);
+	reports_note_same(f->reports, f->lbs[0]);
+	assert_true(applies() == before + 1);
+	f->message = "something else of";
+	assert_string_equal(take_all(f), "a:applied");
+	assert_true(applies() == before + 2);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -207,6 +237,7 @@ int main(void)
 		TEST(forgets_what_is_removed),
 		TEST(keeps_the_newest_events),
 		TEST(leaves_out_what_breaks_the_protocol),
+		TEST(counts_a_change_whose_status_says_the_same),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
