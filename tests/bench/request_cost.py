@@ -19,7 +19,7 @@ from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
 from lib.traffic import request
 from lib.wait import wait_for
-from report import budget
+from report import budget, figure
 
 BARE = pathlib.Path(__file__).parent / "bare"
 TOOLS = build_folder() / "tests/bench"
@@ -56,7 +56,7 @@ class Bare:
         folder.mkdir()
         folder.chmod(0o777)
         (source,) = BARE.glob(f"{name}.*")
-        text = source.read_text()
+        text = source.read_text() + self._more(folder)
         words = {"POLICY": policy, "OUTSIDE": outside, "FOLDER": folder, "ADDRESS": where[0], "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
         for word, value in words.items():
             text = text.replace(f"@{word}@", str(value))
@@ -72,8 +72,24 @@ class Bare:
         self._master.terminate()
         self._master.wait()
 
+    def _more(self, _folder: pathlib.Path) -> str:
+        """What else the file has to say."""
+        return ""
+
     def pids(self) -> list[int]:
         return [self._master.pid, *children(self._master.pid)]
+
+
+class ManyByHand(Bare):
+    """HAProxy with a backend for each of the hosts, which do nothing else: what so many sockets, servers and backends cost whoever serves them."""
+
+    def __init__(self, names: list[str], ips: list[str], where: tuple[str, int], folder: pathlib.Path):
+        self._names, self._ips = names, ips
+        super().__init__("haproxy-many", COMMANDS["haproxy"], where, folder, ips[0], names[0])
+
+    def _more(self, folder: pathlib.Path) -> str:
+        (folder / "hosts.map").write_text("".join(f"{name} app{number}\n" for number, name in enumerate(self._names)))
+        return "".join(f"\nbackend app{number}\n\tserver one {ip}:{ENDPOINT_PORT}\n" for number, ip in enumerate(self._ips))
 
 
 def addresses(count: int) -> list[str]:
@@ -136,13 +152,30 @@ def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str, q
     def ours(seconds: float, rate: int = RATE) -> Asked:
         return Asked(proxy.address, proxy.http, hosts, seconds, lambda: own_pids(proxy, bare), rate, question)
 
-    ours(max(WARM_SECONDS, WARM_TURNS * len(hosts) / WARM_RATE), WARM_RATE).cost_us()
+    return compare(ours, len(hosts), lambda: Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids, question=of_bare or question))
+
+
+def compare(ours: Callable[..., Asked], hosts: int, other: Callable[[], Asked]) -> tuple[float, str]:
+    """The cost of the first divided by that of the second, which are asked at the same time: the median of the rounds."""
+    ours(max(WARM_SECONDS, WARM_TURNS * hosts / WARM_RATE), WARM_RATE).cost_us()
     rounds = []
     for _ in range(ROUNDS):
-        pair = ours(SECONDS), Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids, question=of_bare or question)
+        pair = ours(SECONDS), other()
         rounds.append(tuple(load.cost_us() for load in pair))
-    own, other = (statistics.median(column) for column in zip(*rounds))
-    return statistics.median(a / b for a, b in rounds), f"{own:.1f} µs a request, bare {other:.1f}"
+    own, bare = (statistics.median(column) for column in zip(*rounds))
+    return statistics.median(a / b for a, b in rounds), f"{own:.1f} µs a request, bare {bare:.1f}"
+
+
+def measure_floor(bare: Bare, address: str, port: int, folder: pathlib.Path, names: list[str]) -> None:
+    """What of the cost of hosts in turn nobody can avoid who has as many endpoints to ask: HAProxy with a backend for each, written by hand, has endpoints of
+    its own, since those of one process are as many as it may have descriptors."""
+    ips = addresses(2 * len(names))[len(names):]
+    with endpoints(ips), ManyByHand(names, ips, (address, port), folder) as many:
+        def by_hand(seconds: float, rate: int = RATE) -> Asked:
+            return Asked(address, port, names, seconds, many.pids, rate)
+
+        ratio, detail = compare(by_hand, len(names), lambda: Asked(address, bare.port, names[:1], SECONDS, bare.pids))
+        figure(f"haproxy: the same by hand, with {len(names):,} backends and nothing else", ratio, "x", detail)
 
 
 def measure(name: str, count: int) -> None:
@@ -161,6 +194,8 @@ def measure(name: str, count: int) -> None:
             proxy.apply()
             budget(f"{name}: CPU of a request, {count:,} routes", *_budget(measure_ratio(proxy, bare, names[-1:], names[0]), LIMIT))
             budget(f"{name}: CPU of a request, {count:,} hosts in turn", *_budget(measure_ratio(proxy, bare, names, names[0]), LIMIT_TURN))
+            if name == "haproxy":
+                measure_floor(bare, proxy.address, proxy.other_port(proxy.http, proxy.https, bare.port), proxy.folder / "many", names)
 
 
 def _budget(measured: tuple[float, str], limit: float) -> tuple[float, float, str, str]:
