@@ -33,7 +33,7 @@ struct daemon {
 	ev_timer watchdog;
 	struct heap_trimmer trimmer;
 	enum sandbox_mode sandbox;
-	struct admin_server *admin;
+	struct daemon_admin admin;
 	bool is_stopping;
 	bool has_failed;
 	char *missing;                                /* one item a line; NULL: ready */
@@ -50,7 +50,7 @@ struct ev_loop *daemon_loop(struct daemon *daemon)
 
 struct admin_server *daemon_admin(struct daemon *daemon)
 {
-	return daemon->admin;
+	return daemon->admin.server;
 }
 
 char *daemon_runtime_path(const struct daemon_options *options, const char *name)
@@ -61,7 +61,7 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 {
 	struct sandbox_outcome outcome = {0};
-	sandbox_allow_remove_beside(sandbox, admin_server_made(daemon->admin));
+	sandbox_allow_remove_beside(sandbox, admin_server_made(daemon->admin.server));
 	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
 	if (problem == NULL)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
@@ -244,15 +244,15 @@ static void answer_metrics(
 static char *open_admin(
 	struct daemon *daemon, const struct daemon_options *options, bool *ret_usage)
 {
-	char *problem = NULL;
-	daemon->admin = daemon_admin_open(daemon->loop, options, daemon->spec->options->program,
-		daemon->spec->admin_port, &problem, ret_usage);
-	if (daemon->admin == NULL)
+	char *problem = daemon_admin_open(&daemon->admin, daemon->loop, options,
+		daemon->spec->options->program, daemon->spec->admin_port, ret_usage);
+	if (problem != NULL)
 		return problem;
-	admin_add_path(daemon->admin, "/healthz", ADMIN_PUBLIC, answer_health, daemon);
-	admin_add_path(daemon->admin, "/readyz", ADMIN_PUBLIC, answer_ready, daemon);
-	admin_add_path(daemon->admin, "/metrics", ADMIN_PUBLIC, answer_metrics, daemon);
-	admin_add_path(daemon->admin, "/about", ADMIN_LOCAL, answer_about, daemon);
+	struct admin_server *server = daemon->admin.server;
+	admin_add_path(server, "/healthz", ADMIN_PUBLIC, answer_health, daemon);
+	admin_add_path(server, "/readyz", ADMIN_PUBLIC, answer_ready, daemon);
+	admin_add_path(server, "/metrics", ADMIN_PUBLIC, answer_metrics, daemon);
+	admin_add_path(server, "/about", ADMIN_LOCAL, answer_about, daemon);
 	return NULL;
 }
 
@@ -280,9 +280,11 @@ static int run(struct daemon *daemon, void *config)
 	if (problem != NULL) {
 		log_event(usage ? &EV_BAD_USAGE : &EV_START_FAILED, LOG_STR("reason", problem));
 		free(problem);
-		admin_server_free(daemon->admin);
+		daemon_admin_forget(&daemon->admin);
+		admin_server_free(daemon->admin.server);
 		return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 	}
+	daemon_admin_tell(&daemon->admin);
 	log_event(&EV_STARTED, LOG_STR("version", SLUICE_VERSION));
 	log_options(daemon->spec->options, config);
 	notify_ready();
@@ -292,7 +294,7 @@ static int run(struct daemon *daemon, void *config)
 	/* stop() may run the loop once more, after it has freed what reload() needs. */
 	daemon->is_stopping = true;
 	/* First, because its responses use what stop() frees. */
-	admin_server_free(daemon->admin);
+	admin_server_free(daemon->admin.server);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
 	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;

@@ -3,25 +3,50 @@
 
 #include "common/inherited.h"
 #include "common/log_events.h"
+#include "common/must.h"
 #include "common/users.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
 
-static void tell(const char *place, int err)
+static void add_place(struct daemon_admin *admin, const char *address, int port, int err)
 {
-	if (err == 0)
-		log_event(&EV_ADMIN_LISTENING, LOG_STR("address", place));
-	else
-		log_event(&EV_ADMIN_UNAVAILABLE, LOG_STR("address", place), LOG_ERRNO(err));
+	must(admin->place_count < DAEMON_ADMIN_PLACES_MAX);
+	admin->places[admin->place_count++] =
+		(struct daemon_admin_place){.address = xstrdup(address), .port = port, .err = err};
 }
 
-static char *listen_where_asked(struct admin_server *admin, const char *address, bool *ret_usage)
+static void tell_place(const struct daemon_admin_place *place)
 {
-	int err = admin_listen_tcp(admin, address);
+	if (place->err != 0)
+		log_event(&EV_ADMIN_UNAVAILABLE, LOG_STR("address", place->address),
+			LOG_ERRNO(place->err));
+	else if (place->port != 0)
+		log_event(&EV_ADMIN_LISTENING, LOG_STR("address", place->address),
+			LOG_INT("port", place->port));
+	else
+		log_event(&EV_ADMIN_LISTENING, LOG_STR("address", place->address));
+}
+
+void daemon_admin_forget(struct daemon_admin *admin)
+{
+	for (size_t i = 0; i < admin->place_count; i++)
+		free(admin->places[i].address);
+	admin->place_count = 0;
+}
+
+void daemon_admin_tell(struct daemon_admin *admin)
+{
+	for (size_t i = 0; i < admin->place_count; i++)
+		tell_place(&admin->places[i]);
+	daemon_admin_forget(admin);
+}
+
+static char *listen_where_asked(struct daemon_admin *admin, const char *address, bool *ret_usage)
+{
+	int err = admin_listen_tcp(admin->server, address);
 	if (err == 0) {
-		log_event(&EV_ADMIN_LISTENING, LOG_STR("address", address),
-			LOG_INT("port", admin_port(admin)));
+		add_place(admin, address, admin_port(admin->server), 0);
 		return NULL;
 	}
 	*ret_usage = err == -EINVAL;
@@ -33,7 +58,7 @@ static char *listen_where_asked(struct admin_server *admin, const char *address,
 	return xasprintf("--admin-address %s: %s", address, strerror(-err));
 }
 
-static char *listen_tcp(struct admin_server *admin, const struct daemon_options *options,
+static char *listen_tcp(struct daemon_admin *admin, const struct daemon_options *options,
 	bool is_inherited, const char *default_port, bool *ret_usage)
 {
 	char address[32];
@@ -46,7 +71,7 @@ static char *listen_tcp(struct admin_server *admin, const struct daemon_options 
 	if (is_inherited)
 		return NULL;
 	snprintf(address, sizeof(address), "127.0.0.1:%s", default_port);
-	tell(address, admin_listen_tcp(admin, address));
+	add_place(admin, address, 0, admin_listen_tcp(admin->server, address));
 	return NULL;
 }
 
@@ -68,37 +93,44 @@ static char *refuse_network(const char *program)
 }
 
 static void listen_unix(
-	struct admin_server *admin, const struct daemon_options *options, const char *program)
+	struct daemon_admin *admin, const struct daemon_options *options, const char *program)
 {
 	const char *dir = options->admin_dir != NULL ? options->admin_dir : options->runtime_dir;
 	char *path = xasprintf("%s/%s.admin", dir, short_name(program));
-	tell(path, admin_listen_unix(admin, path));
+	add_place(admin, path, 0, admin_listen_unix(admin->server, path));
 	free(path);
 }
 
-struct admin_server *daemon_admin_open(struct ev_loop *loop, const struct daemon_options *options,
-	const char *program, const char *default_port, char **ret_problem, bool *ret_usage)
+static char *listen_everywhere(struct daemon_admin *admin, const struct daemon_options *options,
+	const char *program, const char *default_port, bool *ret_usage)
+{
+	unsigned inherited = admin_listen_inherited(admin->server);
+	if (inherited != 0)
+		add_place(admin, "from the service manager", 0, 0);
+	if ((inherited & ADMIN_UNIX) == 0)
+		listen_unix(admin, options, program);
+	return listen_tcp(admin, options, (inherited & ADMIN_TCP) != 0, default_port, ret_usage);
+}
+
+char *daemon_admin_open(struct daemon_admin *ret_admin, struct ev_loop *loop,
+	const struct daemon_options *options, const char *program, const char *default_port,
+	bool *ret_usage)
 {
 	uid_t uids[ADMIN_UIDS_MAX];
+	*ret_admin = (struct daemon_admin){0};
 	char *problem = users_read("admin-allow-uid", &options->admin_uids, ADMIN_UIDS_MAX, uids);
 	if (problem == NULL && default_port == NULL)
 		problem = refuse_network(program);
 	if (problem != NULL) {
 		*ret_usage = true;
-		*ret_problem = problem;
-		return NULL;
+		return problem;
 	}
-	struct admin_server *admin = admin_server_new(loop, uids, options->admin_uids.count);
-	unsigned inherited = admin_listen_inherited(admin);
-	if (inherited != 0)
-		tell("from the service manager", 0);
-	if ((inherited & ADMIN_UNIX) == 0)
-		listen_unix(admin, options, program);
-	problem = listen_tcp(admin, options, (inherited & ADMIN_TCP) != 0, default_port, ret_usage);
+	ret_admin->server = admin_server_new(loop, uids, options->admin_uids.count);
+	problem = listen_everywhere(ret_admin, options, program, default_port, ret_usage);
 	if (problem != NULL) {
-		admin_server_free(admin);
-		*ret_problem = problem;
-		return NULL;
+		daemon_admin_forget(ret_admin);
+		admin_server_free(ret_admin->server);
+		ret_admin->server = NULL;
 	}
-	return admin;
+	return problem;
 }

@@ -29,7 +29,8 @@ enum http_outcome {
 	HTTP_E_RESOLVE,      /* the host name has no address */
 	HTTP_E_CONNECT,      /* refused or unreachable */
 	HTTP_E_TLS,          /* handshake or verification failed */
-	HTTP_E_TIMEOUT,      /* the time was up, or the response stalled */
+	HTTP_E_TIMEOUT,      /* the time was up, the response stalled, or so many wait for a Unix
+				socket already that the kernel lets nobody else in */
 	HTTP_E_CUT,          /* the connection ended in the middle of the response */
 	HTTP_E_TOO_LONG,     /* the response exceeds body_max */
 	HTTP_E_REFUSED_DATA, /* on_data() returned an error */

@@ -5,6 +5,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 #include <strings.h>
 
@@ -112,6 +113,19 @@ static int on_connected(void *ctx, char *remote_ip, char *local_ip, int remote_p
 
 /* ---- result ---- */
 
+/*
+ * connect(2) fails with EAGAIN if as many wait for a Unix socket as its process lets wait. libcurl takes that for a connection that is being
+ * made, and then finds none, without an error of the system; where nobody listens there is one.
+ */
+static bool is_backlog_full(const struct http_easy *easy)
+{
+	const struct http_peer *peer = easy->call.peer;
+	long err = 0;
+	return peer != NULL && peer->unix_socket != NULL &&
+	       curl_easy_getinfo(easy->handle, CURLINFO_OS_ERRNO, &err) == CURLE_OK &&
+	       (err == 0 || err == EAGAIN);
+}
+
 static enum http_outcome outcome_of(const struct http_easy *easy, CURLcode code)
 {
 	if (easy->too_long)
@@ -126,6 +140,7 @@ static enum http_outcome outcome_of(const struct http_easy *easy, CURLcode code)
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		return HTTP_E_RESOLVE;
 	case CURLE_COULDNT_CONNECT:
+		return is_backlog_full(easy) ? HTTP_E_TIMEOUT : HTTP_E_CONNECT;
 	case CURLE_PROXY:
 		return HTTP_E_CONNECT;
 	case CURLE_SSL_CONNECT_ERROR:

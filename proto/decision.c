@@ -109,7 +109,7 @@ static bool check_client(struct making *m)
 	if (m->error_request == NULL)
 		return false;
 	m->to->rule = NULL;
-	request_take_apart(m->error_request, m->arena, &m->parts);
+	making_take_apart(m, m->error_request);
 	return route(m);
 }
 
@@ -182,7 +182,7 @@ static bool answer(struct making *m)
 
 static bool redirect_to_https(struct making *m)
 {
-	if (m->policy == NULL || m->policy->https_redirect == 0 || m->parts.request->is_tls)
+	if (m->policy == NULL || m->policy->https_redirect == 0 || m->parts.is_https)
 		return false;
 	struct str target = pieces_target(&m->parts);
 	if (m->policy->https_without_slash && target.len != 0 && target.p[target.len - 1] == '/')
@@ -191,8 +191,8 @@ static bool redirect_to_https(struct making *m)
 		m->policy->https_port != 0
 			? arena_printf(m->arena, ":%llu", (unsigned long long)m->policy->https_port)
 			: STR_NONE;
-	struct str location = arena_printf(m->arena, "https://%.*s%.*s%.*s", STR_FMT(m->parts.host),
-		STR_FMT(port), STR_FMT(target));
+	struct str location = arena_printf(m->arena, "https://%.*s%.*s%.*s",
+		STR_FMT(m->parts.told_name), STR_FMT(port), STR_FMT(target));
 	making_add_header(m, "Location", location);
 	return making_end(m,
 		making_add_step(m, STEP_HTTPS_REDIRECT, "redirect %llu to %.*s",
@@ -306,7 +306,7 @@ static void ask_backend(struct making *m)
 	const struct policy *policy = m->policy;
 	struct decision *to = m->to;
 	to->target = pieces_target(&m->parts);
-	to->host_header = m->parts.host_header;
+	to->host_header = m->parts.told_host;
 	bool is_fallback = is_fallback_alone(to);
 	if (policy != NULL && policy->rewrite.count != 0 && !is_fallback) {
 		struct str path = pieces_path(&m->parts, PIECES_OF(policy->rewrite));
@@ -466,7 +466,7 @@ void decision_make(const struct decision_objects *objects,
 		.arena = arena,
 		.to = ret_decision};
 	*ret_decision = (struct decision){0};
-	request_take_apart(request, arena, &m.parts);
+	making_take_apart(&m, request);
 	if (pass_through(&m)) {
 		collect_pools(&m);
 		return;

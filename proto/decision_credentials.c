@@ -42,6 +42,12 @@ static bool network_has(struct str network, const struct ip_address *address)
 	       (mask == 0 || ((base.bytes[whole] ^ address->bytes[whole]) & mask) == 0);
 }
 
+bool is_address(struct str text)
+{
+	struct ip_address parsed;
+	return read_address(text, &parsed);
+}
+
 bool networks_have(const struct str_list *networks, struct str address)
 {
 	struct ip_address parsed;

@@ -9,7 +9,7 @@ void guard_limit_rate(struct making *m)
 	const struct rate_limits *limits = m->policy != NULL ? m->policy->rate_limits : NULL;
 	if (limits == NULL)
 		return;
-	if (networks_have(&limits->exempt, m->parts.request->client)) {
+	if (networks_have(&limits->exempt, m->parts.client)) {
 		making_add_step(m, STEP_RATE_LIMIT, "the client is not counted");
 		return;
 	}
@@ -31,7 +31,7 @@ void guard_limit_rate(struct making *m)
 
 static bool fits_access(struct making *m, const struct source_access *access)
 {
-	struct str client = m->parts.request->client;
+	struct str client = m->parts.client;
 	return !networks_have(&access->deny, client) &&
 	       (access->allow.count == 0 || networks_have(&access->allow, client));
 }
@@ -39,7 +39,7 @@ static bool fits_access(struct making *m, const struct source_access *access)
 static bool check_source(struct making *m, struct refusal *ret_refusal)
 {
 	const struct source_access *access = m->policy->source_access;
-	struct str client = m->parts.request->client;
+	struct str client = m->parts.client;
 	bool fits = fits_access(m, access);
 	const char *what = fits                                   ? "is let in"
 			   : networks_have(&access->deny, client) ? "is in `deny`"

@@ -100,3 +100,15 @@ void making_add_header(struct making *m, const char *name, struct str value)
 	*LIST_PUSH(m->arena, m->to->headers, struct http_header) =
 		(struct http_header){str_from(name), value};
 }
+
+void making_take_apart(struct making *m, const struct decision_request *request)
+{
+	request_take_apart(request, m->arena, &m->parts);
+	bool is_believed = front_believe(&m->parts, m->load_balancer);
+	if (is_believed && m->error_request == NULL)
+		making_add_step(m, STEP_ROUTE,
+			"a proxy in front is believed: the client is %.*s, came over %s, and "
+			"backends are told the host %.*s",
+			STR_FMT(m->parts.client), m->parts.is_https ? "HTTPS" : "HTTP",
+			STR_FMT(m->parts.told_host));
+}

@@ -25,6 +25,8 @@ struct making {
 /* `format`: what it does, for people. */
 [[gnu::format(printf, 3, 4)]] struct decision_step *making_add_step(
 	struct making *m, enum decision_step_kind kind, const char *format, ...);
+/* Makes parts of the request, or of the one in its place, and says whether whoever sent it is believed about it. */
+void making_take_apart(struct making *m, const struct decision_request *request);
 /* The step answers the request; returns true. */
 bool making_end(struct making *m, struct decision_step *step, uint64_t status);
 /* Endpoints of the pool that get requests; `ret_pool` may be NULL. */

@@ -290,7 +290,7 @@ static void ask_for_page(struct making *m, const struct error_pages *pages, unsi
 		.role = ASKED_ERROR_PAGES,
 		.pool = pages->pool,
 		.method = m->parts.request->method,
-		.host = m->parts.host_header,
+		.host = m->parts.told_host,
 		.headers = without_connection(&m->parts.request->headers, m->arena),
 	};
 	m->parts.status = arena_printf(m->arena, "%u", status);

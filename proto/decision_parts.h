@@ -15,6 +15,12 @@ struct request_parts {
 	struct str path;        /* as sent */
 	struct str query;       /* as sent, without the question mark */
 	bool has_query;
+	/* As a proxy in front says, if it is believed; else as the request came. */
+	struct str client;
+	bool is_https;
+	uint64_t port;
+	struct str told_host; /* for backends; may have a port */
+	struct str told_name; /* lower case, without port and final dot */
 	/* Set when a rule was found. */
 	struct str matched; /* the path that rules were compared with: as sent, or decoded */
 	bool is_decoded;    /* `matched` was */
@@ -40,6 +46,14 @@ bool request_argument(const struct request_parts *parts, struct str name, struct
 struct str request_decode_argument(struct str text, struct arena *arena);
 bool str_eq_nocase(struct str a, struct str b);
 struct str str_lower(struct str text, struct arena *arena);
+
+/* In lower case, without port and final dot. */
+struct str request_host_name(struct str host, struct arena *arena);
+
+/* ---- decision_front.c ---- */
+
+/* What is said of the request by who has sent it, if the load balancer believes him; false: it does not. */
+bool front_believe(struct request_parts *parts, const struct load_balancer *balancer);
 
 /* ---- decision_match.c ---- */
 
@@ -70,6 +84,7 @@ struct str pieces_target(const struct request_parts *parts);
 
 /* Whether the address is in one of the networks (CIDR). */
 bool networks_have(const struct str_list *networks, struct str address);
+bool is_address(struct str text);
 /* `origin`: of the request, if it has one. */
 bool cors_allows(const struct cors *cors, bool has_origin, struct str origin);
 /* False: the request has no name and password in an Authorization header of the scheme Basic. */

@@ -64,13 +64,13 @@ static struct str raw_value(const struct request_parts *parts, const struct piec
 	case REQUEST_GROUP:
 		return piece->group < REGEX_GROUPS_MAX ? parts->groups[piece->group] : STR_NONE;
 	case REQUEST_SCHEME:
-		return parts->request->is_tls ? STR("https") : STR("http");
+		return parts->is_https ? STR("https") : STR("http");
 	case REQUEST_HOST:
 		return parts->host;
 	case REQUEST_HOST_HEADER:
 		return parts->host_header;
 	case REQUEST_PORT:
-		return arena_printf(parts->arena, "%llu", (unsigned long long)parts->request->port);
+		return arena_printf(parts->arena, "%llu", (unsigned long long)parts->port);
 	case REQUEST_METHOD:
 		return parts->request->method;
 	case REQUEST_PATH:
@@ -84,7 +84,7 @@ static struct str raw_value(const struct request_parts *parts, const struct piec
 	case REQUEST_TARGET:
 		return pieces_target(parts);
 	case REQUEST_CLIENT:
-		return parts->request->client;
+		return parts->client;
 	case REQUEST_HEADER:
 	case REQUEST_COOKIE:
 	case REQUEST_ARGUMENT:

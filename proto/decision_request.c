@@ -39,6 +39,11 @@ static struct str without_port(struct str host)
 	return host;
 }
 
+struct str request_host_name(struct str host, struct arena *arena)
+{
+	return str_lower(without_port(host), arena);
+}
+
 /* `http://HOST/PATH`, as requests to proxies have it. */
 static bool take_authority(struct str *target, struct str *ret_authority)
 {
@@ -65,9 +70,14 @@ void request_take_apart(const struct decision_request *request, struct arena *ar
 	struct request_parts parts = {.request = request,
 		.arena = arena,
 		.host_header = request->host,
-		.path = request->target};
+		.path = request->target,
+		.client = request->client,
+		.is_https = request->is_tls,
+		.port = request->port};
 	bool is_absolute = take_authority(&parts.path, &parts.host_header);
-	parts.host = str_lower(without_port(parts.host_header), arena);
+	parts.host = request_host_name(parts.host_header, arena);
+	parts.told_host = parts.host_header;
+	parts.told_name = parts.host;
 	parts.has_query = str_find(parts.path, '?') != NULL;
 	struct str rest = parts.path;
 	parts.path = take_until(&rest, '?');

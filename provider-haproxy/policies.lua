@@ -57,6 +57,10 @@ local function lines_of(txn, name)
 		return lines
 	end
 	lines = {}
+	-- Who is believed may have told another host than was asked for.
+	if name:lower() == "host" then
+		return {txn:get_var("txn.n")}
+	end
 	for i = 1, txn.f:req_fhdr_cnt(name) do
 		lines[i] = txn.f:req_fhdr(name, i)
 	end

@@ -61,6 +61,47 @@ static struct str client_header(const struct view *view)
 	return trusted_proxies_header(&options, &port_of(view)->forwarding);
 }
 
+static bool believes_host(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_believe_host(&options, &port_of(view)->forwarding);
+}
+
+/* What backends are told, unless somebody else says it. */
+static struct str told_port(struct view *view)
+{
+	const struct port *port = port_of(view);
+	bool is_other = !is_plain_http(view) && port->forwarding.https_port != 0;
+	return template_printf(
+		&view->text, "%u", is_other ? port->forwarding.https_port : port->port);
+}
+
+/* Of what proxies in front say. */
+static struct str front_value(struct view *view, unsigned name)
+{
+	switch (name) {
+	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
+		return template_printf(&view->text, "%d", CLAIM_LEN_MAX);
+	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
+		return client_header(view);
+	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
+		return believes_host(view) ? STR("txn.told") : STR("txn.n");
+	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
+		return believes_host(view) ? STR("txn.told_name") : STR("txn.h");
+	case HAPROXY_CFG_VALUE_TOLD_PORT:
+		return told_port(view);
+	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
+	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
+		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
+	case HAPROXY_CFG_VALUE_JUMP:
+	case HAPROXY_CFG_VALUE_LAST_JUMP:
+		return template_printf(&view->text, "%zu",
+			name == HAPROXY_CFG_VALUE_JUMP ? view->jump : view->jump - 1);
+	default:
+		must(false);
+	}
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -73,8 +114,16 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
+	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
 	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
-		return client_header(view);
+	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
+	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
+	case HAPROXY_CFG_VALUE_JUMP:
+	case HAPROXY_CFG_VALUE_LAST_JUMP:
+	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
+	case HAPROXY_CFG_VALUE_TOLD_PORT:
+	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
+		return front_value(view, name);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -95,10 +144,6 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
 		return STR(PROBE_TARGET);
-	case HAPROXY_CFG_VALUE_JUMP:
-	case HAPROXY_CFG_VALUE_LAST_JUMP:
-		return template_printf(&view->text, "%zu",
-			name == HAPROXY_CFG_VALUE_JUMP ? view->jump : view->jump - 1);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
 		return str_from(input->proxy_dir);
 	case HAPROXY_CFG_VALUE_SCHEME:
@@ -109,9 +154,6 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->socket);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
 		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
-	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
-	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
-		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
 	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
@@ -188,10 +230,22 @@ static bool reads_proxy(const struct view *view)
 	return port_of(view)->forwarding.reads_proxy && !view->is_loop;
 }
 
-static bool believes_scheme(const struct view *view)
+static bool hears_scheme(const struct view *view)
 {
 	const struct trusted_options options = trusted_of(view);
 	return trusted_proxies_believe_scheme(&options, &port_of(view)->forwarding);
+}
+
+/* By the PROXY protocol. */
+static bool hears_port(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_believe_port(&options, &port_of(view)->forwarding) && !view->is_loop;
+}
+
+static bool believes_scheme(const struct view *view)
+{
+	return hears_scheme(view) || hears_port(view);
 }
 
 static bool appends(const struct view *view)
@@ -203,7 +257,8 @@ static bool appends(const struct view *view)
 /* Whether each request of a connection may have another client. */
 static bool has_client_of_request(const struct view *view)
 {
-	return trusts_proxies(view) || reads_proxy(view) || believes_scheme(view) || appends(view);
+	return trusts_proxies(view) || reads_proxy(view) || believes_scheme(view) ||
+	       believes_host(view) || appends(view);
 }
 
 static bool makes_request_ids(const struct render_input *input)
@@ -213,42 +268,6 @@ static bool makes_request_ids(const struct render_input *input)
 			return true;
 	}
 	return false;
-}
-
-/* Of who is believed about clients. */
-static bool has_client_block(const struct view *view, enum haproxy_cfg_block block)
-{
-	switch (block) {
-	case HAPROXY_CFG_BLOCK_APPENDS:
-		return appends(view);
-	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
-		return believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
-		return has_client_of_request(view);
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
-		return !has_client_of_request(view);
-	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
-		return port_of(view)->forwarding.makes_request_ids;
-	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
-		return !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
-		return is_plain_http(view) && !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_READS_PROXY:
-	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
-		return reads_proxy(view);
-	case HAPROXY_CFG_BLOCK_REPLACES:
-		return !appends(view);
-	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
-		return !is_plain_http(view) && !believes_scheme(view);
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
-		return trusts_proxies(view);
-	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-		return believes_scheme(view) || appends(view);
-	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
-		return is_plain_http(view) || believes_scheme(view);
-	default:
-		must(false);
-	}
 }
 
 /* How many proxies may stand behind each other. */
@@ -311,25 +330,54 @@ static bool has_line_block(const struct render_input *input, enum haproxy_cfg_bl
 	}
 }
 
+/* Of who is believed about clients. */
+static bool has_client_block(const struct view *view, enum haproxy_cfg_block block)
+{
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_APPENDS:
+		return appends(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_HOST:
+		return believes_host(view);
+	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
+		return believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
+		return has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
+		return !has_client_of_request(view);
+	case HAPROXY_CFG_BLOCK_HEARS_PORT:
+		return hears_port(view);
+	case HAPROXY_CFG_BLOCK_HEARS_SCHEME:
+		return hears_scheme(view);
+	case HAPROXY_CFG_BLOCK_KEEPS_CLAIMS:
+		return port_of(view)->forwarding.keeps_claims;
+	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
+		return port_of(view)->forwarding.makes_request_ids;
+	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
+		return !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
+		return is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_READS_PROXY:
+	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
+		return reads_proxy(view);
+	case HAPROXY_CFG_BLOCK_REPLACES:
+		return !appends(view);
+	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
+		return !is_plain_http(view) && !believes_scheme(view);
+	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
+		return trusts_proxies(view);
+	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
+		return hears_scheme(view) || believes_host(view) || appends(view);
+	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
+		return is_plain_http(view) || believes_scheme(view);
+	default:
+		return has_line_block(view->input, block);
+	}
+}
+
 static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
 	switch (block) {
-	case HAPROXY_CFG_BLOCK_APPENDS:
-	case HAPROXY_CFG_BLOCK_BELIEVES_SCHEME:
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_REQUEST:
-	case HAPROXY_CFG_BLOCK_CLIENT_OF_SESSION:
-	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
-	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
-	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:
-	case HAPROXY_CFG_BLOCK_READS_PROXY:
-	case HAPROXY_CFG_BLOCK_REPLACES:
-	case HAPROXY_CFG_BLOCK_TLS_SCHEME:
-	case HAPROXY_CFG_BLOCK_TOLD_BY_PROXY:
-	case HAPROXY_CFG_BLOCK_TRUSTED_PROXIES:
-	case HAPROXY_CFG_BLOCK_TRUSTS_FRONTS:
-	case HAPROXY_CFG_BLOCK_UNSURE_SCHEME:
-		return has_client_block(view, block);
 	case HAPROXY_CFG_BLOCK_CLOSED:
 		return port_of(view)->is_closed;
 	case HAPROXY_CFG_BLOCK_DESCRIPTION:
@@ -365,7 +413,7 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
 		return is_plain_http(view);
 	default:
-		return has_line_block(view->input, block);
+		return has_client_block(view, block);
 	}
 }
 

@@ -54,17 +54,30 @@ static struct str way_value(const struct way_cursor *way, unsigned name)
 	return str_from(name == NGINX_CONF_VALUE_CAUSE ? way->cause : way->name);
 }
 
+static struct fronts fronts_of(const struct view *view)
+{
+	return (struct fronts){view->conf, view->port, view->has_hops};
+}
+
 static struct str port_number(struct view *view, unsigned name)
 {
+	const struct fronts fronts = fronts_of(view);
 	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
 			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
+			  : name == NGINX_CONF_VALUE_TOLD_PORT  ? fronts_told_port(&fronts)
 								: view->port_number;
 	return template_printf(&view->text, "%u", number);
 }
 
-static struct fronts fronts_of(const struct view *view)
+/* Of what proxies in front say. */
+static struct str front_value(struct view *view, unsigned name)
 {
-	return (struct fronts){view->conf, view->port, view->has_hops};
+	const struct fronts fronts = fronts_of(view);
+	if (name == NGINX_CONF_VALUE_CLAIM_LEN_MAX)
+		return template_printf(&view->text, "%d", CLAIM_LEN_MAX);
+	if (name == NGINX_CONF_VALUE_CLIENT_HEADER)
+		return fronts_client_header(&fronts);
+	return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 }
 
 static unsigned trust_depth(const struct terms *terms)
@@ -75,12 +88,14 @@ static unsigned trust_depth(const struct terms *terms)
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
-	const struct fronts fronts = fronts_of(view);
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
+	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
 	case NGINX_CONF_VALUE_CLIENT_HEADER:
-		return fronts_client_header(&fronts);
+	case NGINX_CONF_VALUE_FRONT_NETWORK:
+	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
+		return front_value(view, name);
 	case NGINX_CONF_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
@@ -105,12 +120,10 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_PEER_PORT:
 	case NGINX_CONF_VALUE_PORT_NUMBER:
 	case NGINX_CONF_VALUE_SPLIT_PORT:
+	case NGINX_CONF_VALUE_TOLD_PORT:
 		return port_number(view, name);
 	case NGINX_CONF_VALUE_TARGET:
 		return conf_target(view->conf, view->target);
-	case NGINX_CONF_VALUE_FRONT_NETWORK:
-	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
-		return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
 	case NGINX_CONF_VALUE_CIPHERS:
 		return view->trust->terms.ciphers;
 	case NGINX_CONF_VALUE_TERMS:

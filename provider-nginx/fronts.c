@@ -40,10 +40,29 @@ static bool is_told_by_proxy(const struct fronts *fronts)
 	return fronts->port->forwarding.reads_proxy && !fronts->has_hops && !trusts_proxies(fronts);
 }
 
-static bool believes_scheme(const struct fronts *fronts)
+static bool hears_scheme(const struct fronts *fronts)
 {
 	const struct trusted_options options = trusted_of(fronts);
 	return trusted_proxies_believe_scheme(&options, &fronts->port->forwarding);
+}
+
+/* By the PROXY protocol. A hop tells its own port. */
+static bool hears_port(const struct fronts *fronts)
+{
+	const struct trusted_options options = trusted_of(fronts);
+	return trusted_proxies_believe_port(&options, &fronts->port->forwarding) &&
+	       !fronts->has_hops;
+}
+
+static bool believes_scheme(const struct fronts *fronts)
+{
+	return hears_scheme(fronts) || hears_port(fronts);
+}
+
+static bool believes_host(const struct fronts *fronts)
+{
+	const struct trusted_options options = trusted_of(fronts);
+	return trusted_proxies_believe_host(&options, &fronts->port->forwarding);
 }
 
 static bool appends(const struct fronts *fronts)
@@ -62,6 +81,17 @@ static bool makes_any_request_id(const struct fronts *fronts)
 	return false;
 }
 
+static bool says_other_port(const struct fronts *fronts)
+{
+	return fronts->port->protocol == LISTENER_HTTPS && fronts->port->forwarding.https_port != 0;
+}
+
+unsigned fronts_told_port(const struct fronts *fronts)
+{
+	const struct port *port = fronts->port;
+	return says_other_port(fronts) ? port->forwarding.https_port : port->port;
+}
+
 /* Of who is believed about clients. */
 bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 {
@@ -70,20 +100,32 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 		return appends(fronts);
 	case NGINX_CONF_BLOCK_ASKER:
 		return trusts_proxies(fronts);
+	case NGINX_CONF_BLOCK_BELIEVES_HOST:
+		return believes_host(fronts);
 	case NGINX_CONF_BLOCK_BELIEVES_SCHEME:
 		return believes_scheme(fronts);
+	case NGINX_CONF_BLOCK_HEARS_PORT:
+		return hears_port(fronts);
+	case NGINX_CONF_BLOCK_HEARS_SCHEME:
+		return hears_scheme(fronts);
 	case NGINX_CONF_BLOCK_HOP_TELLS_CLIENT:
 		return !trusts_proxies(fronts);
+	case NGINX_CONF_BLOCK_KEEPS_CLAIMS:
+		return fronts->port->forwarding.keeps_claims;
 	case NGINX_CONF_BLOCK_MAKES_ANY_REQUEST_ID:
 		return makes_any_request_id(fronts);
 	case NGINX_CONF_BLOCK_MAKES_REQUEST_ID:
 		return fronts->port->forwarding.makes_request_ids;
+	case NGINX_CONF_BLOCK_OWN_HOST:
+		return !believes_host(fronts);
 	case NGINX_CONF_BLOCK_OWN_SCHEME:
 		return !believes_scheme(fronts);
 	case NGINX_CONF_BLOCK_READS_PROXY:
 		return fronts->port->forwarding.reads_proxy;
 	case NGINX_CONF_BLOCK_REPLACES:
 		return !appends(fronts);
+	case NGINX_CONF_BLOCK_SAYS_OTHER_PORT:
+		return says_other_port(fronts);
 	case NGINX_CONF_BLOCK_TELLER:
 		return !trusts_proxies(fronts);
 	case NGINX_CONF_BLOCK_TOLD_BY_PROXY:
@@ -93,7 +135,7 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(fronts);
 	case NGINX_CONF_BLOCK_TRUSTS_FRONTS:
-		return believes_scheme(fronts) || appends(fronts);
+		return hears_scheme(fronts) || believes_host(fronts) || appends(fronts);
 	default:
 		return conf_option_block(fronts->conf->options, block);
 	}

@@ -49,6 +49,9 @@ void trusted_proxies_read(const struct forwarding *forwarding, bool reads_proxy,
 	const struct forwarding *f = forwarding != NULL ? forwarding : &none;
 	struct port_forwarding read = {.reads_proxy = reads_proxy,
 		.believes_scheme = f->believes_scheme,
+		.believes_port = f->believes_port,
+		.believes_host = f->believes_host,
+		.https_port = (uint16_t)f->https_port,
 		.appends = f->appends,
 		.makes_request_ids = f->request_id};
 	char header[CLIENT_HEADER_LEN_MAX + 1] = "X-Forwarded-For";
@@ -65,6 +68,7 @@ void trusted_proxies_read(const struct forwarding *forwarding, bool reads_proxy,
 	}
 	if (is_usable)
 		memcpy(read.client_header, header, sizeof(header));
+	read.keeps_claims = f->keeps_claims && is_usable;
 	*ret_forwarding = read;
 }
 
@@ -107,6 +111,19 @@ bool trusted_proxies_believe_scheme(
 	const struct trusted_options *options, const struct port_forwarding *forwarding)
 {
 	return forwarding->believes_scheme && has_fronts(options, forwarding);
+}
+
+bool trusted_proxies_believe_port(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return forwarding->believes_port && forwarding->reads_proxy &&
+	       has_fronts(options, forwarding);
+}
+
+bool trusted_proxies_believe_host(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	return forwarding->believes_host && has_fronts(options, forwarding);
 }
 
 bool trusted_proxies_append(

@@ -11,7 +11,12 @@
 #include "proto/model.h"
 #include "provider-proxy/checks.h"
 
-enum { TRUSTED_PROXIES_MAX = 64, TRUSTED_NETWORKS_MAX = 1024, CLIENT_HEADER_LEN_MAX = 64 };
+enum {
+	TRUSTED_PROXIES_MAX = 64,
+	TRUSTED_NETWORKS_MAX = 1024,
+	CLIENT_HEADER_LEN_MAX = 64,
+	CLAIM_LEN_MAX = 512
+};
 
 /* What a load balancer says of proxies in front, as far as it can be used. */
 struct port_forwarding {
@@ -20,7 +25,11 @@ struct port_forwarding {
 	char client_header[CLIENT_HEADER_LEN_MAX + 1];
 	bool reads_proxy;     /* clients speak the PROXY protocol first */
 	bool believes_scheme; /* see struct forwarding, also for: */
+	bool believes_port;
+	bool believes_host;
 	bool appends;
+	bool keeps_claims;
+	uint16_t https_port; /* 0: the listener's */
 	bool makes_request_ids;
 };
 /* `forwarding` NULL: nothing is said. In the arena. */
@@ -42,6 +51,12 @@ bool trusted_proxies_next_front(const struct trusted_options *options,
 	const struct port_forwarding *forwarding, size_t index, struct check_cidr *ret_network);
 /* Whether what they say of the scheme is believed, of anybody. */
 bool trusted_proxies_believe_scheme(
+	const struct trusted_options *options, const struct port_forwarding *forwarding);
+/* Likewise, what they say by the PROXY protocol of the port. */
+bool trusted_proxies_believe_port(
+	const struct trusted_options *options, const struct port_forwarding *forwarding);
+/* Likewise, what they say of the host. */
+bool trusted_proxies_believe_host(
 	const struct trusted_options *options, const struct port_forwarding *forwarding);
 /* Likewise, whether X-Forwarded-For is added to. */
 bool trusted_proxies_append(

@@ -74,7 +74,7 @@ bool global_options_forwarding(const struct global_options *options,
 	forwarding.request_id = forwarding.request_id && (cannot & POLICY_REQUEST_ID) == 0;
 	*ret_forwarding = forwarding;
 	*ret_reads_proxy = reads_proxy;
-	return reads_proxy || forwarding.request_id || forwarding.trusted.count != 0;
+	return reads_proxy || forwarding.request_id || forwarding.keeps_claims;
 }
 
 struct config_map_node *global_options_node(const struct global_options *options)

@@ -36,7 +36,7 @@ class Served:
             listeners.append({"port": self.https, "protocol": "https", "default_certificate": "default"})
         default = table.default_pool(world)
         return revised({**bench.wishes().load_balancer(), "id": table.LB, "listeners": sorted(listeners, key=lambda item: item["port"]),
-                        **({"default_pool": default} if default else {})})
+                        **({"default_pool": default} if default else {}), **table.forwarding(world)})
 
     @staticmethod
     def _address_of(connection: Connection, lb: Object) -> str:

@@ -25,7 +25,8 @@ class Pod:
 
 def objects_of(world: str) -> list[dict[str, Any]]:
     listeners = [{"port": HTTP, "protocol": "http"}, {"port": HTTPS, "protocol": "https"}]
-    balancer = {"kind": "load-balancer", "id": table.LB, "listeners": listeners, "default_pool": table.default_pool(world)}
+    balancer = {"kind": "load-balancer", "id": table.LB, "listeners": listeners, "default_pool": table.default_pool(world),
+                **table.forwarding(world)}
     return [balancer, *table.objects(world, table.WORDS, [Pod(name) for name in sorted(table.pools_of(world))])]
 
 
@@ -46,6 +47,11 @@ def seen_of(question: dict[str, Any]) -> dict[str, Any]:
     return {**question, "headers": oracle.pairs(question["headers"])}
 
 
+def without_own(wanted: dict[str, Any]) -> dict[str, Any]:
+    """What is seen of it, but for headers of the provider itself."""
+    return {**wanted, "sees": {name: value for name, value in wanted.get("sees", {}).items() if name not in OWN}}
+
+
 def check_questions(decision: dict[str, Any], request: dict[str, Any], wanted: dict[str, Any], words: dict[str, str]) -> None:
     """Who else is asked, and what; headers of the provider itself are not decided."""
     asked = {question["pool"]: seen_of(question) for question in decision.get("questions", [])}
@@ -53,8 +59,7 @@ def check_questions(decision: dict[str, Any], request: dict[str, Any], wanted: d
         asked |= {pool["id"]: {"target": decision["target"]} for pool in decision["pools"] if pool["id"] not in asked}
     assert not asked.keys() & set(wanted.get("unasked", [])), asked
     for pool, question in wanted.get("asks", {}).items():
-        sees = {name: value for name, value in question.get("sees", {}).items() if name not in OWN}
-        check_seen({**question, "sees": sees}, {"headers": [], **asked[pool]}, words)
+        check_seen(without_own(question), {"headers": [], **asked[pool]}, words)
 
 
 def check_shares(row: dict[str, Any], decision: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -82,7 +87,7 @@ def check_row(row: dict[str, Any], request: dict[str, Any], decision: dict[str, 
         return
     pool = next((item["id"] for item in decision.get("pools", []) if item.get("weight")), None)
     answer, seen = answer_of(decision, request, pool)
-    check_answer({key: value for key, value in wanted.items() if key != "asks"}, answer, lambda _name: seen, words)
+    check_answer({key: value for key, value in without_own(wanted).items() if key != "asks"}, answer, lambda _name: seen, words)
     check_questions(decision, request, wanted, words)
 
 

@@ -110,6 +110,12 @@ def test_wrong_usage(provider, value):
     daemon.wait_event("bad-usage", f"--admin-address {value}: ADDRESS:PORT is expected")
 
 
+def test_wrong_options_are_all_that_is_told(translator):
+    daemon = translator("--default-backend", "nothing-that-is-a-name").start()
+    assert daemon.reap() == 2
+    assert len(daemon.lines) == len(daemon.events("bad-usage")) == 1
+
+
 def test_a_folder_that_is_not_there(translator, tmp_path):
     daemon = translator("--admin-dir", str(tmp_path / "nowhere")).start()
     daemon.wait_event("admin-unavailable", "nowhere/translator.admin")

@@ -148,11 +148,14 @@ def ask(port: int) -> socket.socket:
     return connection
 
 
+TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+
+
 def is_turned_away(connection: socket.socket) -> bool:
-    """Rather than waiting as all the others do."""
+    """Rather than waiting as all the others do; on a busy machine it may not have come to that yet."""
     connection.settimeout(0.2)
     try:
-        return read_answer(connection).startswith(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n")
+        return read_answer(connection).startswith(TURNED_AWAY)
     except ConnectionResetError:
         return True  # before it could read that
     except TimeoutError:
@@ -176,7 +179,7 @@ def test_a_program_that_hangs(translator, serve):
         connection.settimeout(PATIENCE)
         with connection, contextlib.suppress(ConnectionResetError):
             answers.append(read_answer(connection))
-    told = [answer for answer in answers if answer]
+    told = [answer for answer in answers if answer and not answer.startswith(TURNED_AWAY)]
     assert len(told) == CONNECTIONS_MAX and all(answer.startswith(b"HTTP/1.1 503 ") and b"it hangs, or is very busy" in answer for answer in told)
     assert time.monotonic() - began < PATIENCE / 2
     translator.resume()

@@ -11,7 +11,6 @@ from lib.certs import self_signed
 from lib.cluster import Cluster
 from lib.ingress_asks import Asker
 from lib.ingress_cases import OPTION_ROWS, PREFIX, ROWS, World, config_map, with_row
-from lib.traffic import request
 from lib.wait import wait_for
 from standins.kube.client import KubeStandin
 
@@ -83,12 +82,8 @@ def test_the_original_does_so_with_options(optioned, index):
     cluster.apply(config_map("original", {"worker-processes": "1"} | said))
 
     def is_in_force() -> bool:
-        try:
-            answer = request(asker.address, asker.https, "mark.test", "/", tls=True, headers={"Connection": "close"})
-        except OSError:  # it has yet to open its ports
-            return False
-        found = answer.headers.get("strict-transport-security", "")
-        return found.startswith(f"max-age={1000 + index};") if has_hsts else found == ""
+        found = asker.hsts_of(row)
+        return found is not None and found.startswith(f"max-age={1000 + index};") if has_hsts else found == ""
     wait_for(is_in_force, "the options to be in force", 60)
     why = row.get("original")
     if why is not None:

@@ -107,16 +107,31 @@ class Asker:
                 link.sendall(text.encode("latin-1") + body)
             return read_answer(link, method)
 
+    def hsts_of(self, row: Row) -> str | None:
+        """The header of the host that tells which options are in force, asked as the row asks; None: nobody answers."""
+        wish = {"host": "mark.test", "target": "/", "tls": True, **({"proxy": row["asks"][0]["proxy"]} if "proxy" in row["asks"][0] else {})}
+        try:
+            return self.ask(wish, {"cookies": {}}).headers.get("strict-transport-security", "")
+        except (OSError, ValueError):  # it has yet to open its ports, or to listen for something else first
+            return None
+
+    def _dial(self, wish: Wish) -> Any:
+        """`proxy`: the client and the port, as the PROXY protocol says before all else."""
+        link = dial(self.address, self.https if wish.get("tls") else self.http)
+        if "proxy" in wish:
+            link.sendall(f"PROXY TCP4 {wish['proxy'][0]} 127.0.0.1 1234 {wish['proxy'][1]}\r\n".encode())
+        return link
+
     def _connect(self, wish: Wish, host: str) -> Any:
         if not wish.get("tls"):
-            return dial(self.address, self.http)
+            return self._dial(wish)
         context = client_context()
         if "client" in wish:
             CLIENTS[wish["client"]].load_into(context)
         if "ciphers" in wish:
             context.maximum_version = ssl.TLSVersion.TLSv1_2
             context.set_ciphers(wish["ciphers"])
-        link = dial(self.address, self.https)
+        link = self._dial(wish)
         try:
             return context.wrap_socket(link, server_hostname=wish.get("sni", host).split(":")[0])
         except OSError:

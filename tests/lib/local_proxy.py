@@ -47,6 +47,7 @@ class LocalProxy(Room):
         self.https = self.other_port(self.http)
         self.translator = Translator(self.runtime)
         self._fence = 0
+        self._connections_before = 0  # the provider was killed after so many
         self.provider = Daemon(self.program(),
                                ["--runtime-dir", str(self.runtime), "--state-dir", str(self.state_dir), "--proxy-dir", str(self.proxy_dir),
                                 "--bind-address", self.address,
@@ -103,10 +104,14 @@ class LocalProxy(Room):
         self.wait_applied()
 
     def wait_applied(self, timeout: float = PATIENCE) -> Object:
-        """The status that says that the load balancer wanted now is there."""
+        """The status that says that the load balancer wanted now is there, from the provider that runs now."""
+        def applied() -> Object | None:
+            self.raise_if_dead()
+            status = self.translator.status(LB) if self.translator.connections > self._connections_before else None
+            return status if status and status["state"] == "applied" else None
+
         try:
-            return wait_for(lambda: self.raise_if_dead() or ((s := self.translator.status(LB)) and s["state"] == "applied" and s),
-                            "the commit to be applied", timeout)
+            return wait_for(applied, "the commit to be applied", timeout)
         except AssertionError as problem:
             raise AssertionError(f"{problem}\nlast status: {self.translator.statuses.get(LB)}\n"
                                  + "\n".join(self.provider.lines[-20:])) from None
@@ -141,6 +146,7 @@ class LocalProxy(Room):
 
     def restart(self) -> None:
         """The provider dies and comes back; its proxy is left alone."""
+        self._connections_before = self.translator.connections
         self.provider.restart()
 
     def kill_provider(self) -> None:

@@ -159,7 +159,10 @@ class Translator(TranslatorEnd):
     # Inside
 
     def greet(self, peer: socket.socket) -> None:
+        """What was said over the connection before is not known of this one."""
         self.applied = 0
+        with self._lock:
+            self.statuses.clear()
         self.connections += 1
         super().greet(peer)
         if not self._held:

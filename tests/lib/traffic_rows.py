@@ -48,7 +48,7 @@ class World:
         self.pods = {item: Backend(item) for item in sorted(table.pools_of(world))}
         self.proxy = proxy_class(name)(start=False)
         self.port6 = Port6(self.proxy.http)
-        balancer = self.proxy.balancer(https=True, default_certificate="default", default_pool=table.default_pool(world),
+        balancer = self.proxy.balancer(https=True, default_certificate="default", default_pool=table.default_pool(world), **table.forwarding(world),
                                        listeners=[{"port": self.port6.number, "protocol": "http", "address": LOOPBACK_6}])
         self.proxy.send(certificate("default", self_signed("default.test")), *table.objects(world, claimed, [*self.pods.values()]), balancer)
         self.proxy.commit()

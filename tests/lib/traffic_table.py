@@ -45,7 +45,7 @@ POLICY_WORDS = {"body_max_bytes": "body-limit", "cors": "cors", "https_redirect"
                 "response_headers": "response-headers", "timeouts": "timeouts", "external_auth": "external-auth", "mirrors": "mirror",
                 "error_pages": "error-pages", "fallback_pool": "fallback-pool", "location_changes": "location-rewrite", "cookie_paths": "cookie-rewrite",
                 "cookie_domains": "cookie-rewrite", "backend_http": "backend-http"}
-WORDS = {"decoded-paths", *RULE_WORDS.values(), *POLICY_WORDS.values()}
+WORDS = {"decoded-paths", "forwarded-headers", *RULE_WORDS.values(), *POLICY_WORDS.values()}
 
 
 def world_of(topic: str) -> str:
@@ -87,7 +87,8 @@ def host_of(topic: dict[str, Any], name: str) -> str | None:
 def words_of(row: dict[str, Any]) -> set[str]:
     topic = TOPICS[row["topic"]]
     found = host_of(topic, row["request"]["host"])
-    return words_of_host(topic, found) if found is not None else set()
+    words = words_of_host(topic, found) if found is not None else set()
+    return words | ({"forwarded-headers"} if "forwarding" in topic else set())
 
 
 def rule_of(rule: Object) -> Object:
@@ -135,6 +136,12 @@ def pools_of(world: str) -> set[str]:
 
 def default_pool(world: str) -> str:
     return "" if world == TOGETHER else TOPICS[world].get("default_pool", "")
+
+
+def forwarding(world: str) -> dict[str, Any]:
+    """What the load balancer says of proxies in front, as more settings of it."""
+    said = None if world == TOGETHER else TOPICS[world].get("forwarding")
+    return {"forwarding": said} if said else {}
 
 
 def objects(world: str, claimed: set[str], pods: list[Any]) -> list[Object]:

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_forwarding.h"
 
-enum { HEADER_LEN_MAX = 64 };
+enum {
+	HEADER_LEN_MAX = 64,
+	HTTPS_PORT = 443, /* whatever the port is on which the controller listens */
+};
 
 /* Of IPv4 alone, as the original has it by itself. */
 static struct str everybody[] = {STR("0.0.0.0/0")};
@@ -21,15 +24,19 @@ static bool believes_somebody(const struct nginx_options *options)
 struct forwarding nginx_forwarding_of(const struct nginx_options *options)
 {
 	struct forwarding forwarding = {
+		.client_header = nginx_option_text(options, NGINX_OWN_forwarded_for_header, ""),
+		.keeps_claims = true,
+		.https_port = HTTPS_PORT,
 		.request_id = nginx_option_is_on(options, NGINX_OWN_generate_request_id, true)};
 	/* A list that cannot be read is not everybody. */
 	if (!believes_somebody(options) || options->trusts_nobody)
 		return forwarding;
 	forwarding.trusted =
 		options->trusted.count != 0 ? options->trusted : (struct str_list){everybody, 1};
-	forwarding.client_header = nginx_option_text(options, NGINX_OWN_forwarded_for_header, "");
 	forwarding.believes_scheme =
 		nginx_option_is_on(options, NGINX_OWN_use_forwarded_headers, false);
+	forwarding.believes_port = nginx_forwarding_reads_proxy(options);
+	forwarding.believes_host = forwarding.believes_scheme;
 	forwarding.appends =
 		forwarding.believes_scheme &&
 		nginx_option_is_on(options, NGINX_OWN_compute_full_forwarded_for, false);

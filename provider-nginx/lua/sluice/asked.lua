@@ -4,7 +4,8 @@ local decode = require("sluice.decode")
 
 local _M = {}
 
-local find, sub, gmatch, byte, concat = string.find, string.sub, string.gmatch, string.byte, table.concat
+local find, sub, gsub, match, gmatch, byte, lower = string.find, string.sub, string.gsub, string.match, string.gmatch, string.byte, string.lower
+local concat = table.concat
 local HEADERS_MAX = 256
 local NO_GROUPS = {}
 
@@ -111,6 +112,23 @@ end
 function _M.port(asked)
 	local told = ngx.var.sluice_told_port
 	return told and told ~= "" and told or tostring(asked.port)
+end
+
+-- Likewise, as backends are told it.
+function _M.told_port(asked)
+	local var = ngx.var
+	local told = var.sluice_told_port
+	return told and told ~= "" and told or var.sluice_said_port or tostring(asked.port)
+end
+
+-- The host that backends are told, by who is believed about it or by the Host header, and its name as routes have names.
+function _M.told_host(header, name)
+	local told = ngx.var.sluice_told_host
+	if not told or told == "" then
+		return header, name
+	end
+	local told_name = match(told, "^%[[^%]]*%]") or match(told, "^[^:]*")
+	return told, lower((gsub(told_name, "%.$", "")))
 end
 
 -- What X-Forwarded-For is unless a policy says something else.

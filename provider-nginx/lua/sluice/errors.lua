@@ -79,7 +79,7 @@ function _M.prepare(asked, pool, status, change)
 	for _, name in ipairs(OWN_VARIABLES) do
 		var[name] = ""
 	end
-	var.sluice_forwarded, var.sluice_server_name = headers.forwarded(var, asked.header), asked.name
+	var.sluice_forwarded, var.sluice_server_name = headers.forwarded(var, asked.header, asked.name)
 	local target = pages.target and pieces.to_target(pages.target(asked)) or "/"
 	change(asked, pages.request_headers or {})
 	if pool.proto == "h2c" or pool.proto == "h2" then

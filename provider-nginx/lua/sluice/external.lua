@@ -116,10 +116,10 @@ local function own_headers(list, asked)
 	local var = ngx.var
 	list[#list + 1] = { "X-Forwarded-For", asked_of.forwarded_for(var) }
 	list[#list + 1] = { "X-Forwarded-Proto", asked_of.scheme(asked) }
-	list[#list + 1] = { "X-Forwarded-Host", asked.header }
-	list[#list + 1] = { "X-Forwarded-Port", asked_of.port(asked) }
+	list[#list + 1] = { "X-Forwarded-Host", (asked_of.told_host(asked.header)) }
+	list[#list + 1] = { "X-Forwarded-Port", asked_of.told_port(asked) }
 	list[#list + 1] = { "X-Real-IP", var.remote_addr }
-	list[#list + 1] = { "Forwarded", headers.forwarded(var, asked.header) }
+	list[#list + 1] = { "Forwarded", (headers.forwarded(var, asked.header)) }
 end
 
 local function ask(asked, auth)

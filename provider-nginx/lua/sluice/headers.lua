@@ -4,6 +4,7 @@ local ffi = require("ffi")
 local base = require("resty.core.base")
 require("resty.core.request") -- declares what is used here
 require("resty.core.var")
+local asked_of = require("sluice.asked")
 
 local _M = {}
 
@@ -104,11 +105,15 @@ function _M.is_claim(name)
 	return OWN[name] or find(name, "x-forwarded-", 1, true) == 1
 end
 
--- The value of Forwarded.
-function _M.forwarded(var, host)
+-- The value of Forwarded, and the server name for backends that speak TLS. `host` and `name`: those of the request.
+function _M.forwarded(var, host, name)
 	local client, told = var.remote_addr, var.sluice_told_scheme
+	-- Where the host is told, the scheme is.
+	if told and told ~= "" then
+		host, name = asked_of.told_host(host, name)
+	end
 	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
-	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. (told and told ~= "" and told or var.scheme)
+	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. (told and told ~= "" and told or var.scheme), name
 end
 
 -- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.

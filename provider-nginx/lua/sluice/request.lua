@@ -200,8 +200,7 @@ local function prepare_headers(var, name, header, has_claims)
 	if has_claims and not headers.drop_claims() then
 		return false
 	end
-	var.sluice_forwarded = headers.forwarded(var, header)
-	var.sluice_server_name = name
+	var.sluice_forwarded, var.sluice_server_name = headers.forwarded(var, header, name)
 	prepare_upgrade(var)
 	return true
 end

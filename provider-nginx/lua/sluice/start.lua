@@ -16,6 +16,7 @@ function _M.init(state_file, questions, access_log, ingresses, trace)
 	end
 	-- What each request calls is at hand without a call of require().
 	sluice_request, sluice_response, sluice_trace = require("sluice.request"), require("sluice.response"), require("sluice.trace")
+	sluice_claims = require("sluice.claims")
 	require("sluice.question").path = questions
 	return _M.add_location
 end

@@ -137,12 +137,13 @@ end
 
 local function redirect_to_https(asked, policy)
 	if policy.https_redirect and asked_of.scheme(asked) ~= "https" then
+		local _, name = asked_of.told_host(asked.header, asked.name)
 		local port = policy.https_port and ":" .. policy.https_port or ""
 		local target = asked_of.target(asked)
 		if policy.https_without_slash then
 			target = gsub(target, "/$", "")
 		end
-		return finish(asked, policy.https_redirect, "", { "Location", "https://" .. asked.name .. port .. target }, "redirect")
+		return finish(asked, policy.https_redirect, "", { "Location", "https://" .. name .. port .. target }, "redirect")
 	end
 end
 
@@ -256,11 +257,11 @@ end
 
 -- Headers that nginx.conf.tmpl sets, by the variable that has another value, and what they are without it.
 local own = {
-	["host"] = { "sluice_set_host", function(asked) return asked.header end },
+	["host"] = { "sluice_set_host", function(asked) return (asked_of.told_host(asked.header)) end },
 	["x-forwarded-for"] = { "sluice_set_for", function() return asked_of.forwarded_for(ngx.var) end },
 	["x-forwarded-proto"] = { "sluice_set_proto", asked_of.scheme },
-	["x-forwarded-host"] = { "sluice_set_forwarded_host", function(asked) return asked.header end },
-	["x-forwarded-port"] = { "sluice_set_port", asked_of.port },
+	["x-forwarded-host"] = { "sluice_set_forwarded_host", function(asked) return (asked_of.told_host(asked.header)) end },
+	["x-forwarded-port"] = { "sluice_set_port", asked_of.told_port },
 	["x-real-ip"] = { "sluice_set_real_ip", function() return ngx.var.remote_addr end },
 	["forwarded"] = { "sluice_set_forwarded", function() return ngx.var.sluice_forwarded end },
 }

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -349,6 +350,31 @@ static void names_failures_to_connect(void **state)
 	assert_int_equal(got.outcome, HTTP_E_RESOLVE);
 }
 
+/* A process that accepts nobody hangs; it is there. */
+static void a_full_backlog_is_no_absence(void **state)
+{
+	(void)state;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/sluice-backlog-%d", getpid());
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	int waiting = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(listener, 0), 0);
+	assert_int_equal(connect(waiting, (struct sockaddr *)&address, sizeof(address)), 0);
+	struct http_peer peer = {.unix_socket = address.sun_path};
+	struct http_call call = call_of(&got, PORT_HTTP, "/");
+	call.peer = &peer;
+	run(&call);
+	close(waiting);
+	close(listener);
+	assert_int_equal(got.outcome, HTTP_E_TIMEOUT);
+	call = call_of(&got, PORT_HTTP, "/");
+	call.peer = &peer;
+	run(&call);
+	assert_int_equal(got.outcome, HTTP_E_CONNECT);
+	unlink(address.sun_path);
+}
+
 static void bounds_the_answer_exactly(void **state)
 {
 	(void)state;
@@ -523,6 +549,7 @@ int main(void)
 		cmocka_unit_test(refuses_calls_that_make_no_request),
 		cmocka_unit_test(names_every_failure),
 		cmocka_unit_test(names_failures_to_connect),
+		cmocka_unit_test(a_full_backlog_is_no_absence),
 		cmocka_unit_test(bounds_the_answer_exactly),
 		cmocka_unit_test(unpacks_only_when_asked),
 		cmocka_unit_test(verifies_the_server),

@@ -269,7 +269,9 @@ static void test_who_is_believed(void **state)
 			nginx_forwarding_trusts_all(&f->options) != rows[i].trusts_all)
 			fail_msg("row %zu: %.*s, %d, %d", i, STR_FMT(first), got.believes_scheme,
 				got.appends);
-		assert_true(got.request_id);
+		assert_int_equal(got.believes_host, got.believes_scheme);
+		assert_true(got.request_id && got.keeps_claims);
+		assert_int_equal(got.https_port, 443);
 	}
 	assert_true(nginx_forwarding_of(NULL).request_id);
 	assert_int_equal(nginx_forwarding_of(NULL).trusted.count, 0);
@@ -277,6 +279,8 @@ static void test_who_is_believed(void **state)
 	assert_false(nginx_forwarding_of(&f->options).request_id);
 	read_one(f, "use-proxy-protocol", "true");
 	assert_true(nginx_forwarding_reads_proxy(&f->options));
+	assert_true(nginx_forwarding_of(&f->options).believes_port);
+	assert_false(nginx_forwarding_of(&f->options).believes_host);
 	assert_false(nginx_forwarding_reads_proxy(NULL));
 }
 
