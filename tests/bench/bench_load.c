@@ -7,9 +7,10 @@
  * HOSTS are lines, each HEADER is one "Name: value" that all requests have. Requests are due at fixed times, however late the answers are; a duration is counted from when its request was due, so
  * that a proxy that pauses is seen to do so. Each connection has one request at a time and is kept open. At the end it prints one line:
  *
- *   good N failed N p50_us N p99_us N
+ *   good N failed N failed_status N p50_us N p99_us N
  *
- * A request has failed if its answer had not that status, 200 unless told, and a Content-Length, or if it had none long after the last request was due.
+ * A request has failed if its answer had not that status, 200 unless told, and a Content-Length, or if it had none long after the last request was due. The
+ * failed status is that of the last answer that was not as wanted; 0 if none was, or it had none.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -51,7 +52,7 @@ static const char *wanted_status = "200", *path = "/";
 static char headers[HEADERS_MAX_LEN]; /* with the empty line */
 static size_t host_count;
 static double rate, seconds, start;
-static long sent, good, failed, total;
+static long sent, good, failed, failed_status, total;
 static double *durations;
 
 static void read_hosts(void)
@@ -103,10 +104,11 @@ static void join_headers(char **lines)
 		errx(2, "all headers together may have %d bytes", HEADERS_MAX_LEN);
 }
 
+static const char version[] = "HTTP/1.1 ";
+
 /* 1: whole and as wanted, 0: not yet whole, -1: something else. */
 static int judge_answer(const struct connection *connection)
 {
-	static const char version[] = "HTTP/1.1 ";
 	const char *text = connection->answer;
 	const char *end = memmem(text, connection->len, "\r\n\r\n", 4);
 	if (end == NULL)
@@ -120,6 +122,12 @@ static int judge_answer(const struct connection *connection)
 	return connection->len == whole ? 1 : connection->len < whole ? 0 : -1;
 }
 
+static long read_status(const char *answer)
+{
+	bool has_status = strncmp(answer, version, sizeof(version) - 1) == 0;
+	return has_status ? strtol(answer + sizeof(version) - 1, NULL, 10) : 0;
+}
+
 static void on_answer(struct ev_loop *loop, ev_io *io, int events)
 {
 	(void)events;
@@ -131,6 +139,8 @@ static void on_answer(struct ev_loop *loop, ev_io *io, int events)
 		connection->len += (size_t)len;
 		connection->answer[connection->len] = '\0';
 		verdict = judge_answer(connection);
+		if (verdict < 0)
+			failed_status = read_status(connection->answer);
 	}
 	if (verdict == 0)
 		return;
@@ -215,7 +225,7 @@ int main(int argc, char **argv)
 	start = ev_time();
 	ev_run(loop, 0);
 	qsort(durations, (size_t)good, sizeof(*durations), compare_durations);
-	printf("good %ld failed %ld p50_us %.0f p99_us %.0f\n", good, total - good,
-		percentile_us(0.5), percentile_us(0.99));
+	printf("good %ld failed %ld failed_status %ld p50_us %.0f p99_us %.0f\n", good,
+		total - good, failed_status, percentile_us(0.5), percentile_us(0.99));
 	return 0;
 }

@@ -123,6 +123,7 @@ class Asked:
     def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]],
                  rate: int = RATE, question: Question = Question()):
         self._pids, self._before = pids, used_ns(pids())
+        self._wanted = f"{question.path} at port {port} with {question.status}"
         self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(rate), str(seconds),
                                        str(question.status), question.path, *question.headers],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -137,7 +138,8 @@ class Asked:
             raise AssertionError("bench-load has failed")
         result = dict(zip(words[::2], map(int, words[1::2])))
         if result["failed"]:
-            raise AssertionError(f"{result['failed']} requests have failed, {result['good']} have not")
+            raise AssertionError(f"{result['failed']} requests for {self._wanted} have failed, {result['good']} have not; "
+                                 f"the last other status was {result['failed_status'] or 'none'}")
         return (used_ns(self._pids()) - self._before) / 1000 / result["good"]
 
 

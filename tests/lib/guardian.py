@@ -31,6 +31,8 @@ def guarded(work: Callable[[], int]) -> int:
     """
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     folder = tempfile.mkdtemp(prefix="demo-")  # short: sockets stand in it
+    # As TMPDIR is without us: workers of a proxy that root has started are somebody else, and have to reach the folders in it that are open to them.
+    os.chmod(folder, 0o711)
     us = os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     worker = os.fork()

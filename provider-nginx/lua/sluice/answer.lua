@@ -17,7 +17,7 @@ end
 
 -- The origin of the request, which `cors` allows; nil: it does not. Empty: any, and the request has none.
 function _M.allowed_origin(asked, cors)
-	local origin = asked_of.header(asked, "origin")
+	local origin = asked_of.origin(asked)
 	if cors.any_origin then
 		return origin or ""
 	end

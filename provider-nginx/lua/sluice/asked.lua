@@ -10,11 +10,13 @@ local HEADERS_MAX = 256
 local NO_GROUPS = {}
 
 -- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
--- `groups` are parts.
+-- `groups` are parts. What stands there as false gets its value while the request is routed: with room for it from the beginning the table need not grow.
 function _M.new(view, port, header, name, path, key)
 	return {
 		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
 		is_decoded = key ~= nil, groups = NO_GROUPS, rest = "",
+		rule = false, policy = false, pool = false, location = false, bound = false, chosen = false, on_error = false, on_page = false, arguments = false,
+		headers = false, origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
 	}
 end
 
@@ -40,6 +42,11 @@ end
 
 local function is_blank(c)
 	return c == 32 or c == 9
+end
+
+-- That of the Origin header, which is known of most requests; empty or nil without one.
+function _M.origin(asked)
+	return asked.origin or _M.header(asked, "origin")
 end
 
 -- Without the blanks at its ends. As a loop: a pattern would begin anew at each blank.

@@ -16,7 +16,7 @@ local function set(var, name, variable, value, len_max)
 	end
 end
 
--- Access phase, before anything that is ours to say is taken out.
+-- Before anything that is ours to say is taken out.
 function _M.keep(client_header, len_max)
 	local var, variable = ngx.var, variables[client_header]
 	if not variable then

@@ -13,8 +13,8 @@ local text_of, get_request = ffi.string, base.get_request
 local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
 local CLAIM_LEN_MIN = #"x-forwarded-"
 local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
-local F, H, K, P, U, X = 102, 104, 107, 112, 117, 120
-local SLASH, HASH = 47, 35
+local F, H, K, O, P, U, X = 102, 104, 107, 111, 112, 117, 120
+local SLASH, HASH, QUESTION_MARK = 47, 35, 63
 local TARGET = "request_uri"
 local find, byte = string.find, string.byte
 
@@ -27,6 +27,8 @@ local OWN = {
 	["x-forwarded-for"] = true, ["x-forwarded-proto"] = true, ["x-forwarded-host"] = true, ["x-forwarded-port"] = true, ["x-real-ip"] = true,
 	forwarded = true,
 }
+
+ffi.cdef "void *memchr(const void *, int, size_t);"
 
 -- By first letter and length: headers that must not be passed on as they are, which only the locations of protocols see to.
 local SPECIAL = {
@@ -41,12 +43,16 @@ local function is_special(first, key)
 	return name and text_of(key.data, key.len) == name
 end
 
+local function join(before, more)
+	return before and before .. ", " .. more or more
+end
+
 -- The Host header, empty without one; whether the client says of itself what is ours to say; whether some header is special; whether there are
--- more headers than anybody needs.
+-- more headers than anybody needs; and the Origin header, nil without one, joined as asked.lua does it.
 function _M.look()
 	local request = get_request()
 	local count = C.ngx_http_lua_ffi_req_get_headers_count(request, HEADERS_MAX, is_truncated)
-	local host, has_claims, has_special, is_too_many = "", false, false, is_truncated[0] ~= 0
+	local host, has_claims, has_special, is_too_many, origin = "", false, false, is_truncated[0] ~= 0, nil
 	if count > 0 then
 		count = C.ngx_http_lua_ffi_req_get_headers(request, elements, count, 0) == 0 and count or 0
 	end
@@ -63,11 +69,15 @@ function _M.look()
 				local name = text_of(key.data, key.len)
 				has_claims = has_claims or (not OWN[name] and find(name, "x-forwarded-", 1, true) == 1)
 			end
+		elseif first == O and key.len == 6 then
+			if text_of(key.data, 6) == "origin" then
+				origin = join(origin, text_of(elements[i].value.data, elements[i].value.len))
+			end
 		elseif first == U or first == K or first == P or first == H then
 			has_special = has_special or is_special(first, key)
 		end
 	end
-	return host, has_claims, has_special, is_too_many
+	return host, has_claims, has_special, is_too_many, origin
 end
 
 -- Whether the target is a path, perhaps with a query, of bytes that a target may have: what uri.path_of() tells, but without a copy of it. nginx has
@@ -87,6 +97,16 @@ function _M.has_plain_target()
 		end
 	end
 	return true
+end
+
+-- Behind a has_plain_target() that was true: its path.
+function _M.plain_path()
+	local text, len = value[0], value_len[0]
+	local query = C.memchr(text, QUESTION_MARK, len)
+	if query == nil then
+		return text_of(text, len)
+	end
+	return text_of(text, ffi.cast("unsigned char *", query) - text)
 end
 
 -- Whether nginx.conf.tmpl has a value of its own for the header, by its name in lower case.

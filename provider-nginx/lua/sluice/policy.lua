@@ -162,6 +162,12 @@ local function may_stay(policy)
 	return not (counts or is_elsewhere or do_change_location(policy.request_headers) or do_change_location(policy.external_auth and policy.external_auth.copied))
 end
 
+-- Whether nothing of the policy has to be known once the backend is asked, and nothing of the request is changed that conditions of rules look at.
+local function is_done_at_once(policy)
+	local answers = policy.cors or policy.hsts or policy.response_headers or policy.changes_backend or policy.bandwidth
+	return policy.may_stay and not (answers or policy.request_headers or policy.basic_auth or policy.external_auth or policy.timeouts or policy.retries or policy.fallback_headers)
+end
+
 local function parse(text, name)
 	local list = tree.parse(text)
 	if not list then
@@ -181,6 +187,7 @@ local function parse(text, name)
 		policy.buffering = { request = true, response = policy.buffering and policy.buffering.response or false }
 	end
 	policy.may_stay = may_stay(policy)
+	policy.is_done_at_once = is_done_at_once(policy)
 	policy.needs_headers = policy.error_pages ~= nil or policy.mirrors ~= nil or do_use_headers(words.response_headers)
 	return policy
 end

@@ -56,6 +56,19 @@ function _M.compile(text)
 	return ffi.gc(code, C.pcre2_code_free_8)
 end
 
+-- No loop: LuaJIT compiles the way of a request around one in pieces.
+local function take_groups(groups, text, i, count)
+	if i == count then
+		return groups
+	end
+	local from = tonumber(ends[2 * i])
+	-- One that has matched nothing begins beyond everything.
+	if from <= #text then
+		groups[i] = sub(text, from + 1, tonumber(ends[2 * i + 1]))
+	end
+	return take_groups(groups, text, i + 1, count)
+end
+
 -- Its groups, [0] for all of it; nil when it is not found; LIMIT when that would take too long.
 function _M.search(code, text)
 	if not data then
@@ -67,15 +80,7 @@ function _M.search(code, text)
 	elseif count < 0 then
 		return _M.LIMIT
 	end
-	local groups = {}
-	for i = 0, (count == 0 and GROUPS_MAX or count) - 1 do
-		local from = tonumber(ends[2 * i])
-		-- One that has matched nothing begins beyond everything.
-		if from <= #text then
-			groups[i] = sub(text, from + 1, tonumber(ends[2 * i + 1]))
-		end
-	end
-	return groups
+	return take_groups({}, text, 0, count == 0 and GROUPS_MAX or count)
 end
 
 return _M

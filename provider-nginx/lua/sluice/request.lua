@@ -1,16 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One request: checked, routed, freed of what only we may say, and handed to the location of its pool's protocol.
 --
--- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. All others
--- are handed to the location of their pool's protocol.
+-- Most requests want a path of a plain pool over HTTP: they take the short way, in which nothing is read or written but what decides. So do those of which a
+-- policy wants nothing but what can be done at once. It ends before the access phase, for which nginx's Lua module makes each request a thread. All others go
+-- on there, and most of them are handed to the location of their pool's protocol.
 local access_log = require("sluice.access_log")
 local answer = require("sluice.answer")
 local asked_of = require("sluice.asked")
+local balance = require("sluice.balance")
 local bodies = require("sluice.bodies")
 local changes = require("sluice.changes")
 local errors = require("sluice.errors")
 local fastest = require("sluice.fastest")
 local headers = require("sluice.headers")
+local lookup = require("sluice.lookup")
 local question = require("sluice.question")
 local route = require("sluice.route")
 local pools = require("sluice.pools")
@@ -18,27 +21,23 @@ local sticky = require("sluice.sticky")
 local traffic = require("sluice.traffic")
 local uri = require("sluice.uri")
 local ways = require("sluice.ways")
-local balancer = require("ngx.balancer")
 local process = require("ngx.process")
 local ffi = require("ffi")
 local get_request = require("resty.core.base").get_request
 
 local _M = {}
 
-local find, lower, gmatch, sub = string.find, string.lower, string.gmatch, string.sub
-local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
-local is_settled, kept_host, known, view_of = changes.is_settled, route.kept, pools.known, route.view
-local is_route = route.is_route
-local look, has_plain_target = headers.look, headers.has_plain_target
+local find, lower = string.find, string.lower
+local is_settled, known, view_of, is_route, look = changes.is_settled, pools.known, route.view, route.is_route, headers.look
+local find_pool, find_by_rules, find_settled, read_target = lookup.find_pool, lookup.find_by_rules, lookup.find_settled, lookup.read_target
+local begin, decide, upstream_of = balance.begin, balance.decide, balance.upstream_of
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
-local BUSY = -3 -- with which nginx asks no other endpoint and answers with 502
-local LOOKUPS_MAX = 3
 local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
-local ANEW = "anew_" -- and the protocol: the upstream that keeps no connections
+local LATER = "later" -- in the place of an upstream: nginx.conf.tmpl
 
--- From the access phase of a request on the short way to its balancer phase, which follows at once. Whoever finds somebody else's decides again.
-local decided_for, decided_pool, decided_peer = 0, nil, nil
+-- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
+local entered_for, entered_asked = 0, nil
 -- The pool of a request that is being handed to another location, which it enters at once.
 local handed_for, handed_pool, handed_asked = 0, nil, nil
 
@@ -68,11 +67,6 @@ local function prepare_upgrade(var)
 	end
 end
 
--- Among the upstreams of a protocol each pool has one, so that no list of kept connections is long.
-local function upstream_of(pool, peer)
-	return pools.is_to_be_met_anew(peer) and ANEW .. pool.proto or pool.upstream
-end
-
 -- How sessions of the request are kept, or nil: a canary has those of its main pool, if any.
 local function stickiness_of(asked, pool)
 	local canary = asked and not asked.is_error and asked.rule and asked.rule.canary
@@ -83,11 +77,8 @@ local function stickiness_of(asked, pool)
 	return main and main.sticky
 end
 
--- Finds the pool and an endpoint to begin with, in ngx.ctx.
-local function prepare_pool(ctx, pool)
-	if not pool then
-		return finish(503, "no endpoints\n", "no-endpoints")
-	end
+-- Puts the pool and an endpoint to begin with into ngx.ctx; false: there is none.
+local function choose_peer(ctx, pool)
 	ctx.pool = pool
 	if pool.hash or pool.algo == "source" then
 		ctx.client = pool.hash and ctx.asked and pool.hash(ctx.asked) or ngx.var.remote_addr
@@ -95,11 +86,14 @@ local function prepare_pool(ctx, pool)
 	ctx.sticky = stickiness_of(ctx.asked, pool)
 	ctx.wanted = ctx.sticky and sticky.read(ctx.sticky)
 	ctx.peer, ctx.session = pools.pick(pool, ctx.client, nil, ctx.wanted, ctx.sticky)
-	if not ctx.peer then
+	return ctx.peer ~= nil
+end
+
+local function prepare_pool(ctx, pool)
+	if not pool or not choose_peer(ctx, pool) then
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
-	local upstream = upstream_of(pool, ctx.peer)
-	ngx.var.sluice_upstream = ctx.target and upstream .. ctx.target or upstream
+	ngx.var.sluice_upstream = upstream_of(pool, ctx.peer)
 end
 
 local named = { http = "@http", https = "@https", h2c = "@h2c", h2 = "@h2" }
@@ -134,39 +128,6 @@ local function answer_probe()
 	return ngx.exit(200)
 end
 
-local function look_up(view, name, path, is_anew)
-	local key, matched = route.find(view, name, path, is_anew)
-	return key, key and (is_route(key) or pools.get(key)), matched
-end
-
--- The name of the pool, and the pool; both nil: no route. Of a route its name, and true.
-local function find_pool(view, name, path)
-	local key, pool, matched = look_up(view, name, path, false)
-	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
-	local lookups = 1
-	while key and not pool and lookups < LOOKUPS_MAX do
-		key, pool, matched = look_up(view, name, path, true)
-		lookups = lookups + 1
-	end
-	return key, pool, matched
-end
-
--- The Host header's name and the target's path; nil: nobody may send such.
-local function read_target(var, header)
-	local name = split_host(header)
-	local path = path_of(var.request_uri)
-	if not name or not path then
-		return nil
-	end
-	name = normal_name(name)
-	-- $host is that of the target when that has an authority. Who reads the other one would serve another host.
-	local target_name = split_host(var.host)
-	if not target_name or normal_name(target_name) ~= name then
-		return nil
-	end
-	return name, path
-end
-
 -- There an endpoint is chosen: two choices a request would give each second endpoint nothing. But of this pool, although it may have gone by then:
 -- when it was found it was the right one.
 local function hand_over(location, pool, asked)
@@ -174,11 +135,34 @@ local function hand_over(location, pool, asked)
 	return ngx.exec(location)
 end
 
--- The request is served by the location that it has entered by: to hand it over costs more than most policies.
+-- Whether a try that fails can be followed by another one although nothing is kept of the request: its rule is found again, and leads to the same pool.
+local function can_be_found_again(asked, pool)
+	local rule, policy = asked.rule, asked.policy
+	return pool.is_plain and not asked.is_question and not (rule and (rule.pools or rule.canary or rule.client)) and (not policy or policy.is_done_at_once)
+end
+
+-- The request is served by the location that it has entered by: to hand it over costs more than most policies. Its upstream; nil: there is no endpoint.
 local function stay(pool, asked)
-	local ctx = { asked = asked, target = asked.backend_target, stays_here = true, is_long = false }
-	ngx.ctx = ctx
-	return prepare_pool(ctx, pool)
+	local upstream
+	if can_be_found_again(asked, pool) then
+		local peer = pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
+		upstream = peer and decide(pool, peer)
+	else
+		local ctx = { asked = asked, stays_here = true, is_long = false }
+		ngx.ctx = ctx
+		upstream = choose_peer(ctx, pool) and upstream_of(pool, ctx.peer)
+	end
+	local target = asked.backend_target
+	return upstream and target and upstream .. target or upstream
+end
+
+-- Likewise, in the access phase.
+local function stay_late(pool, asked)
+	local upstream = stay(pool, asked)
+	if not upstream then
+		return finish(503, "no endpoints\n", "no-endpoints")
+	end
+	ngx.var.sluice_upstream = upstream
 end
 
 -- The pool that answers in place of the error is asked, or a status does, which does not return; without either nothing is done. `is_backend`: the error is its own.
@@ -205,29 +189,6 @@ local function prepare_headers(var, name, header, has_claims)
 	return true
 end
 
--- The pool of the rule that takes the request, if there is one; without any rule the default pool.
-local function find_by_rules(asked, key, path)
-	local is_found, pool
-	for attempt = 1, LOOKUPS_MAX do
-		if attempt > 1 then
-			asked.is_settled = false
-			key = route.find(asked.view, asked.name, path, true)
-		end
-		if not key or not is_route(key) then
-			return key and pools.get(key)
-		end
-		is_found, pool = traffic.find(asked, key)
-		if is_found then
-			break
-		end
-	end
-	if is_found and not asked.rule then
-		local default = route.default_of(asked.view)
-		return default and pools.get(default), default ~= nil
-	end
-	return pool, true
-end
-
 local function prepare_asked(asked)
 	if asked.stays then
 		return
@@ -240,28 +201,41 @@ end
 
 local answer_page
 
--- A request whose path leads to a route: its policies are done on the way. `may_stay`: of its headers nothing has to be changed but what all need.
-local function follow_rules(asked, key, has_claims, may_stay)
-	local var = ngx.var
+-- Rule and pool of a request whose path leads to a route. `may_stay`: of its headers nothing has to be changed but what all need.
+local function choose(asked, key, has_claims, may_stay)
 	local pool, is_there = find_by_rules(asked, key, asked.path)
 	if access_log.is_on then
 		access_log.chosen(asked.rule, pool)
 	end
 	if not is_there and not pool then
-		return finish(404, "no route\n", "no-route")
+		asked.has_no_route = true
+		return
 	end
 	asked.chosen, asked.on_error, asked.on_page = pool, ask_error_pool, answer_page
 	local fallback = asked.policy and asked.policy.fallback_pool
 	if fallback and not (pool and #pool.active > 0) then
 		pool, asked.is_fallback = pools.get(fallback) or pool, true
 	end
-	local location = pool and #pool.active > 0 and location_of(var, pool)
+	local location = pool and #pool.active > 0 and location_of(ngx.var, pool)
 	if pool and pool.uses_headers then
 		asked_of.headers(asked)
 	end
 	asked.has_claims = has_claims
 	local bound = location and bodies.location_of(asked, pool)
 	asked.stays = may_stay and location and pool.is_short and not bound and not asked.is_fallback and (not asked.policy or asked.policy.may_stay)
+	asked.pool, asked.location, asked.bound = pool, location, bound
+end
+
+-- Behind choose(): what its policy wants is done, and then it is passed on.
+local function follow(asked)
+	local pool, location, bound = asked.pool, asked.location, asked.bound
+	if asked.has_no_route then
+		return finish(404, "no route\n", "no-route")
+	end
+	-- Nothing of it is done twice.
+	if asked.is_ready then
+		return stay_late(pool, asked)
+	end
 	if asked.rule then
 		traffic.go(asked, location and pool, prepare_asked)
 	elseif not location then
@@ -270,14 +244,19 @@ local function follow_rules(asked, key, has_claims, may_stay)
 		prepare_asked(asked)
 	end
 	if asked.stays then
-		return stay(pool, asked)
+		return stay_late(pool, asked)
 	end
 	-- Preparing headers has named the server as clients call it.
-	location = location_of(var, pool) or location
+	location = location_of(ngx.var, pool) or location
 	if bound then
 		return hand_over(bound, pool, asked)
 	end
 	return hand_over(ways.location_of(asked, location), pool, asked)
+end
+
+local function follow_rules(asked, key, has_claims, may_stay)
+	choose(asked, key, has_claims, may_stay)
+	return follow(asked)
 end
 
 -- A request whose path leads to a pool.
@@ -321,7 +300,7 @@ end
 function _M.access_question()
 	local var = ngx.var
 	local pool, header, path = question.receive()
-	local name = normal_name(split_host(header) or "")
+	local name = uri.normal_name(uri.split_host(header) or "")
 	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
 	asked.is_question, var.sluice_server_name = true, name
 	if access_log.is_on then
@@ -332,7 +311,7 @@ function _M.access_question()
 		return finish(503, "no endpoints\n", "no-endpoints")
 	end
 	if pool.is_short then
-		return stay(pool, asked)
+		return stay_late(pool, asked)
 	end
 	return hand_over(location, pool, asked)
 end
@@ -367,62 +346,60 @@ local function look_closely(view, port, header, has_claims, is_too_many, may_sta
 	return go_to_pool(asked, pool, name, header, has_claims)
 end
 
--- The path of a target that has_plain_target().
-local function plain_path_of(target)
-	local query = find(target, "?", 1, true)
-	return query and sub(target, 1, query - 1) or target
+-- What its rule wants is done, if that can be done at once.
+local function enter_by_rules(asked, key, origin)
+	asked.is_settled, asked.origin = true, origin or ""
+	choose(asked, key, false, true)
+	asked.is_ready = asked.stays and traffic.pass(asked, asked.pool)
+	local upstream = asked.is_ready and stay(asked.pool, asked)
+	if not upstream then
+		entered_for, entered_asked = request_id(), asked
+	end
+	return upstream or LATER
 end
 
--- The name of the pool or the route, or nil; only after changes.is_settled(). Of a route also its host's name, the path and, as route.find() has it, the path by which it
--- was found. Most clients send a name as rows have it: of their targets nothing is copied for a pool.
-local function find_settled(view, header, var)
-	local kept, host = kept_host(view, header), var.host
-	local only = kept and kept.only
-	if only and host == header and has_plain_target() then
-		return only, host, is_route(only) and plain_path_of(var.request_uri)
-	end
-	local path = path_of(var.request_uri)
-	local name = kept and header or split_host(header)
-	-- A target with an authority of its own: see read_target().
-	if not path or not name or normal_name(name) ~= host then
-		return nil
-	end
-	local key, matched = route.find(view, host, path)
-	return key, host, path, matched
-end
-
--- Access phase of the one location that every request enters by. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there
--- are clients with IPv4 and with IPv6 addresses.
-function _M.access(id, port, is_mixed)
+-- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows. Here nothing can be answered or waited
+-- for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
+function _M.enter(id, port, is_mixed)
 	local view = view_of(id)
-	local header, has_claims, has_special, is_too_many = look()
-	decided_for = 0
+	local header, has_claims, has_special, is_too_many, origin = look()
+	begin()
+	entered_for, entered_asked = 0, nil
 	if has_claims or has_special or is_too_many or header == "" then
-		return look_closely(view, port, header, has_claims, is_too_many)
+		return LATER
 	end
 	local var = ngx.var
 	if is_mixed and find(var.remote_addr, ":", 1, true) then
 		var.sluice_for_begin, var.sluice_for_end = '"[', ']"'
 	end
 	if not is_settled() then
-		return look_closely(view, port, header, false, false, true)
+		return LATER
 	end
 	local row, name, path, matched = find_settled(view, header, var)
 	if row and is_route(row) then
-		local asked = asked_of.new(view, port, header, name, path, matched)
-		asked.is_settled = true
-		return follow_rules(asked, row, false, true)
+		return enter_by_rules(asked_of.new(view, port, header, name, path, matched), row, origin)
 	end
 	local pool = row and known(row)
 	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and var.remote_addr)
 	if not peer then
-		return look_closely(view, port, header, false, false, true)
+		return LATER
 	end
-	decided_for, decided_pool, decided_peer = request_id(), pool, peer
 	if access_log.is_on then
 		access_log.found(row, pool)
 	end
-	var.sluice_upstream = upstream_of(pool, peer)
+	return decide(pool, peer)
+end
+
+-- Its access phase, unless enter() has named an upstream.
+function _M.access(id, port)
+	if entered_for == request_id() then
+		local asked = entered_asked
+		entered_for, entered_asked = 0, nil
+		return follow(asked)
+	end
+	local header, has_claims, has_special, is_too_many = look()
+	local is_usual = not (has_claims or has_special or is_too_many or header == "")
+	return look_closely(view_of(id), port, header, has_claims, is_too_many, is_usual)
 end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
@@ -462,140 +439,8 @@ function _M.access_body()
 	return hand_over(ways.location_of(asked, location), pool, asked)
 end
 
-local function connect(peer)
-	local ok, problem = balancer.set_current_peer(peer.ip, peer.port)
-	if not ok then
-		ngx.log(ngx.ERR, "sluice: endpoint ", peer.name, ": ", problem)
-		return ngx.exit(502)
-	end
-end
-
-local function allow_tries(pool, retries)
-	local tries = ways.tries(retries, #pool.active)
-	if tries > 1 then
-		balancer.set_more_tries(tries - 1)
-	end
-end
-
--- On the short way nothing is kept of a request: who has failed it is in nginx's own list.
-local function note_tried(pool)
-	local tried, last = {}, nil
-	for address in gmatch(ngx.var.upstream_addr or "", "[^, ]+") do
-		for id, peer in pairs(pool.by_id) do
-			if address == peer.address then
-				tried[id], last = true, peer
-			end
-		end
-	end
-	if last then
-		pools.note_failure(last)
-	end
-	-- They are last, too: in this upstream there may be old connections to them.
-	for id, peer in pairs(pool.by_id) do
-		tried[id] = tried[id] or pools.is_to_be_met_anew(peer) or nil
-	end
-	return tried
-end
-
--- A try on the short way that is not the first, or whose decision is not at hand.
-local function balance_again()
-	local var = ngx.var
-	local name, path = read_target(var, var.http_host or "")
-	local _, pool = find_pool(view_of(var.sluice_view), name, path)
-	-- Rows may have changed meanwhile, and this location speaks plain HTTP to anybody.
-	local peer = pool and pool.is_plain and pools.pick(pool, var.remote_addr, note_tried(pool))
-	if not peer then
-		return ngx.exit(502)
-	end
-	if not balancer.get_last_failure() then
-		allow_tries(pool)
-	elseif access_log.is_on then
-		access_log.retried()
-	end
-	return connect(peer)
-end
-
--- Whether a try that has failed is followed by another one; `retries`: what the policy says of that, if it does.
-local function is_tried_again(ctx, retries)
-	local is_wanted, has_answered, status = true, false, nil
-	if retries then
-		is_wanted, has_answered, status = ways.judge(retries, ctx.asked, ngx.now() - ctx.began)
-	end
-	if not has_answered then
-		pools.note_failure(ctx.peer)
-	end
-	ctx.refused = not is_wanted and status or nil
-	return is_wanted
-end
-
--- Where requests enter nobody would take them off again.
-local function count_busy(ctx, change)
-	if not ctx.stays_here then
-		ctx.peer.busy = ctx.peer.busy + change
-	end
-end
-
--- The endpoint of a try that is not the first; nil: there is none.
-local function next_peer(ctx, pool, retries)
-	if not is_tried_again(ctx, retries) then
-		return nil
-	end
-	-- It was a connection that had been kept too long.
-	if ctx.stays then
-		return ctx.peer
-	end
-	count_busy(ctx, -1)
-	ctx.tried[ctx.peer.id] = true
-	ctx.peer, ctx.session = pools.pick(pool, ctx.client, ctx.tried, nil, ctx.sticky)
-	count_busy(ctx, 1)
-	if access_log.is_on then
-		access_log.retried()
-	end
-	return ctx.peer
-end
-
-local function first_peer(ctx, pool, retries)
-	ctx.tried = {}
-	ctx.stays = ctx.wanted == ctx.session and ctx.sticky and ctx.sticky.stays
-	if retries then
-		ctx.began = ngx.now()
-	end
-	if not ctx.stays then
-		allow_tries(pool, retries)
-	end
-	count_busy(ctx, 1)
-	return ctx.peer
-end
-
--- A try in the location of a protocol.
-local function balance_closely(ctx)
-	local retries = ctx.asked and ctx.asked.policy and ctx.asked.policy.retries
-	local peer = (ctx.tried and next_peer or first_peer)(ctx, ctx.pool, retries)
-	if not peer then
-		return ngx.exit(BUSY)
-	end
-	connect(peer)
-	if ctx.is_long or ctx.asked then
-		traffic.set_timeouts(ctx.asked, ctx.is_long)
-	end
-end
-
--- Balancer phase: once for every try.
-function _M.balance()
-	if decided_for == request_id() then
-		decided_for = 0
-		if #decided_pool.active > 1 then
-			allow_tries(decided_pool)
-		end
-		connect(decided_peer)
-		return
-	end
-	local ctx = ngx.ctx
-	if ctx.pool then
-		return balance_closely(ctx)
-	end
-	return balance_again()
-end
+-- Balancer phase.
+_M.balance = balance.run
 
 local function leave_peer(ctx)
 	if ctx.tried and ctx.peer then

@@ -33,7 +33,7 @@ local function kept()
 	return type(value) == "string" and _M.read(value)
 end
 
--- Access phase, before the request is routed.
+-- Before the request is routed.
 function _M.begin()
 	local var, id = ngx.var, kept()
 	if not id then

@@ -161,7 +161,10 @@ local function limit_rate(asked, policy, address)
 	if not wanted or (wanted.exempt and networks.have(wanted.exempt, address)) then
 		return
 	end
-	local is_allowed, held = limits.enter(policy.name, wanted, address)
+	local is_allowed, held = false, nil
+	if not asked.is_too_fast then
+		is_allowed, held = limits.enter(policy.name, wanted, address)
+	end
 	asked.held = held
 	if not is_allowed then
 		return finish(asked, wanted.status, "too many requests\n", nil, "rate-limit")
@@ -251,6 +254,23 @@ local function guard(asked, policy)
 	if refusal then
 		return refuse(asked, unpack(refusal, 1, 4))
 	end
+end
+
+-- Where a request cannot be answered: whether the networks and the rate let it pass. It is in their buckets then.
+local function passes(asked, policy)
+	local access, limits_wanted = policy.source_access, policy.rate_limits
+	if not access and not limits_wanted then
+		return true
+	end
+	local address = networks.address(ngx.var.binary_remote_addr)
+	-- Whoever is going to be refused is counted by guard().
+	if access and not fits_access(access, address) then
+		return false
+	end
+	if limits_wanted and not (limits_wanted.exempt and networks.have(limits_wanted.exempt, address)) then
+		asked.is_too_fast = not limits.enter(policy.name, limits_wanted, address)
+	end
+	return not asked.is_too_fast
 end
 
 -- ---- 13 and 14: the request as the backend gets it ----
@@ -409,6 +429,33 @@ function _M.go(asked, pool, on_ready)
 	if policy then
 		prepare_request(asked, policy, pool)
 	end
+end
+
+-- Does the same where a request can neither be answered nor wait, once find() has been there; false: go() has to do it. No request is
+-- in a bucket twice.
+function _M.pass(asked, pool)
+	local rule, policy = asked.rule, asked.policy
+	if not rule then
+		return true
+	end
+	if rule.client or rule.location or rule.text or is_closed(asked, rule, policy) then
+		return false
+	end
+	if not policy then
+		return true
+	end
+	if policy.basic_auth or policy.external_auth or policy.body_max_bytes or (policy.cors and ngx.var.request_method == "OPTIONS") then
+		return false
+	end
+	if (policy.https_redirect and asked_of.scheme(asked) ~= "https") or not passes(asked, policy) then
+		return false
+	end
+	asked.has_begun = true
+	if policy.needs_headers then
+		asked_of.headers(asked)
+	end
+	prepare_request(asked, policy, pool)
+	return true
 end
 
 -- Of a request that has been served, or is not going to be.

@@ -54,6 +54,11 @@ function tests.values_with_control_characters_are_left_out()
 	local text = pieces.new({ "x", { "text", "a" }, { "group", "1" }, { "group", "2" }, { "scheme" }, { "path_rest" } }, 2)
 	assert(text(asked({ groups = { "b\nc", "d" }, rest = "/e" })) == "adhttp/e")
 	assert(text(asked({ view = { is_tls = true } })) == "ahttps")
+	local short = pieces.new({ "x", { "text", "a" }, { "group", "1" }, { "group", "2" } }, 2)
+	for _, bad in ipairs({ "\0", "b\0", "b\1c", "\31", "b\127" }) do
+		assert(short(asked({ groups = { bad, "d\200 %" } })) == "ad\200 %", #bad)
+	end
+	assert(pieces.to_path("/azAZ09%-._~!$&'()*+,;=:@") == "/azAZ09%-._~!$&'()*+,;=:@" and pieces.to_path("/a[\0b`") == "/a%5B%00b%60")
 	assert(pieces.to_path("x y?#%41\200") == "/x%20y%3F%23%41%C8")
 	assert(pieces.to_path("") == "/")
 	assert(text(asked({ groups = { nil, "%" }, is_decoded = true }), true) == "a%25http")

@@ -12,13 +12,22 @@ local function start(rows)
 	for key, value in pairs(rows) do
 		ngx.shared.sluice:set(key, value)
 	end
-	package.loaded["sluice.headers"] = { look = function() return "a", false, false, false end, has_plain_target = function() return true end,
+	package.loaded["sluice.headers"] = { look = function() return "a", false, false, false end, has_plain_target = function() return true end, plain_path = function() return "/" end,
 		forwarded = function() return "" end }
 	ngx.ctx, ngx.header = {}, {}
 	ngx.var = { host = "a", request_uri = "/", remote_addr = "10.9.9.9", scheme = "http", sluice_upgrade = "" }
 	ngx.print = function() end
 	ngx.exit = function(code) return code end
 	return require("sluice.request")
+end
+
+-- The phases in which a request is routed.
+local function enter(request)
+	local upstream = request.enter("http:l")
+	if upstream == "later" then
+		return request.access("http:l")
+	end
+	ngx.var.sluice_upstream = upstream
 end
 
 local ROWS = { [VERSION] = 2, ["!longest"] = 20, ["Whost:l:a"] = "a", ["Pa/"] = "p", ["Opool:p"] = "proto http\ne a 1 10.0.0.1 80\n" }
@@ -35,7 +44,7 @@ function tests.a_pool_that_goes_while_a_request_is_handed_over_gets_it()
 		ngx.shared.sluice:delete("Opool:p")
 		return request.access_named()
 	end
-	request.access("http:l")
+	enter(request)
 	assert(location == "@http" and ngx.status == nil, ngx.status)
 	assert(ngx.ctx.peer.ip == "10.0.0.1")
 end
@@ -50,7 +59,7 @@ function tests.what_was_handed_over_counts_once()
 	local request = start(ROWS)
 	ngx.shared.sluice:set(VERSION, 3)
 	ngx.exec = request.access_named
-	request.access("http:l")
+	enter(request)
 	assert(ngx.ctx.peer)
 	ngx.ctx = {}
 	request.access_named()
@@ -62,11 +71,11 @@ function tests.a_target_for_another_host_is_refused_whatever_is_kept()
 	local request = start(ROWS)
 	require("sluice.pools").get("p")
 	for _ = 1, 2 do
-		request.access("http:l")
+		enter(request)
 		assert(ngx.status == nil and ngx.var.sluice_upstream)
 	end
 	ngx.var.host, ngx.var.sluice_upstream = "b", nil
-	request.access("http:l")
+	enter(request)
 	assert(ngx.status == 400 and not ngx.var.sluice_upstream)
 end
 
@@ -81,7 +90,7 @@ function tests.who_is_asked_next_is_asked_in_plain_http_only_if_the_pool_is_plai
 			return true
 		end
 		require("sluice.pools").get("p")
-		request.access("http:l")
+		enter(request)
 		request.balance()
 		assert(connected == 1 and ngx.var.sluice_upstream)
 		ngx.shared.sluice:set(VERSION, 4)
@@ -90,6 +99,67 @@ function tests.who_is_asked_next_is_asked_in_plain_http_only_if_the_pool_is_plai
 		request.balance()
 		assert(connected == math.max(1, case[2]), case[1])
 	end
+end
+
+-- A path with a rule whose policy is this.
+local function rows_of_rule(policy, pool)
+	return {
+		[VERSION] = 2, ["!longest"] = 20, ["Whost:l:a"] = "a", ["Pa/"] = "r1", ["Wroute:r1"] = "(((path,/),(policy,q),(pool,p)))", ["Wpolicy:q"] = policy,
+		["Opool:p"] = pool or "proto http\ne a 1 10.0.0.1 80\ne a 2 10.0.0.2 80\n",
+	}
+end
+
+-- nginx's Lua module makes a thread for the access phase, and a context costs something, too.
+function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
+	local LIMITED = "((rate_limits,(limit,1,60,0)))"
+	for _, case in ipairs({
+		{ "((source_access,(allow,(v4,0a000000,0affffff))))", true }, { "((source_access,(deny,(v4,0a000000,0affffff))))", false },
+		{ LIMITED, true }, { "((rewrite,(text,/b)))", true, "/b" }, { "((https_redirect,308))", false }, { "((basic_auth,(realm,x),(users,u)))", false },
+		{ "((cors,(any_origin)))", true, "", true }, { "((timeouts,(read,1000)))", true, "", true }, { LIMITED, true, "", true, "proto http\nsticky c - -\ne a 1 10.0.0.1 80\n" },
+	}) do
+		require("standin").reset()
+		local request = start(rows_of_rule(case[1], case[5]))
+		ngx.var.binary_remote_addr, ngx.var.request_method, ngx.ctx = "\10\9\9\9", "GET", nil
+		require("sluice.pools").get("p")
+		local upstream = request.enter("http:l")
+		assert((upstream ~= "later") == case[2], case[1])
+		assert(not case[3] or upstream:match("_http(.*)$") == case[3], upstream)
+		assert((ngx.ctx ~= nil) == (case[4] or false), case[1])
+	end
+end
+
+function tests.a_request_is_in_its_bucket_once_and_a_refused_one_never()
+	local request = start(rows_of_rule("((rate_limits,(status,429),(limit,1,60,1)))"))
+	local entered = 0
+	local limits = require("sluice.limits")
+	local enter_bucket = limits.enter
+	limits.enter = function(...)
+		entered = entered + 1
+		return enter_bucket(...)
+	end
+	ngx.var.binary_remote_addr, ngx.var.request_method = "\10\9\9\9", "GET"
+	for i = 1, 3 do
+		ngx.exit = function() error("answered") end
+		ngx.status = nil
+		assert(pcall(enter, request) == (i < 3) and entered == i)
+		assert(ngx.status == (i == 3 and 429 or nil))
+	end
+end
+
+-- Nothing is kept of it: its rule is found again.
+function tests.who_is_asked_next_for_a_rule_is_of_the_same_pool()
+	local request = start(rows_of_rule("((rewrite,(text,/b)))"))
+	local peers = {}
+	balancer.set_current_peer = function(ip)
+		peers[#peers + 1] = ip
+		return true
+	end
+	balancer.set_more_tries = function() end
+	enter(request)
+	request.balance()
+	ngx.var.http_host, ngx.var.sluice_view, ngx.var.upstream_addr = "a", "http:l", peers[1] .. ":80"
+	request.balance()
+	assert(#peers == 2 and peers[1] ~= peers[2])
 end
 
 return tests
