@@ -127,6 +127,7 @@ def test_a_supervisor_whose_socket_is_removed_makes_way(proxy, socket):
         wait_for(lambda: log.seek(0) == 0 and "event=stopped" in log.read(), "the supervisor to end, and not to die", SLOW_S)
         assert log.seek(0) == 0 and f"event=socket-gone socket={proxy.proxy_dir / socket}" in log.read()
     wait_for(lambda: [one.pid for one in proxy.supervisors()] not in ([], [before.pid]) and (proxy.proxy_dir / socket).exists(), "the next supervisor, with that socket", SLOW_S)
+    assert "event=socket-gone" in (proxy.proxy_dir / "supervisor.log.before").read_text(), "what it wrote is kept for who asks why it has ended"
     change(proxy)
     wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
     assert proxy.masters() == masters
