@@ -116,6 +116,7 @@ local function apply(txn)
 	txn.http:req_del_header("sluice-page")
 	if status then
 		ask_page(txn, page, status)
+		txn:set_var("txn.applied", true)
 		return
 	end
 	txn:set_var("txn.asked", tostring(met.asked or 0))
@@ -125,6 +126,7 @@ local function apply(txn)
 	if fields[7] ~= "" then
 		txn.http:req_set_path(decode(fields[7]))
 	end
+	txn:set_var("txn.applied", true)
 end
 
 local asked_max = 10 -- as often as the backend `again` repeats a request

@@ -468,7 +468,8 @@ local function change_request(txn, made)
 		end
 		return
 	end
-	local words = {txn:get_var("txn.later")}
+	local later = txn:get_var("txn.later") or ""
+	local words = later ~= "" and {later} or {}
 	for _, one in ipairs(made) do
 		words[#words + 1] = one[1] .. encode_text(one[2]) .. ";t" .. encode_text(one[3])
 	end
