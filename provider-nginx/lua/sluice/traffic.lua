@@ -358,6 +358,10 @@ end
 
 local function prepare_request(asked, policy, pool)
 	local path = policy.rewrite and not asked.is_fallback and pieces.to_path(policy.rewrite(asked, true))
+	-- Values of headers are those that were sent: they are read before the first of several lists of changes.
+	if asked.has_password or policy.external_auth or asked.is_fallback then
+		asked_of.headers(asked)
+	end
 	if asked.has_password then
 		ngx.req.clear_header("Authorization")
 	end
