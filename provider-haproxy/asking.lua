@@ -296,15 +296,15 @@ end
 
 -- A client cannot send them, whoever has let it in. What it has sent is kept for values that are made of it.
 local function copy(txn, auth, copied)
-	if txn:get_var("txn.good") then
-		txn.http:req_del_header("authorization")
-	end
 	local made, before = {}, {}
+	if txn:get_var("txn.good") then
+		made[1] = {"r", "authorization", ""}
+	end
 	for i, name in ipairs(auth.copied) do
 		before[name:lower()] = sluice.lines_of(txn, name)
 		local value = copied[i] or ""
 		local is_good = value ~= "" and not value:find("[%c\127]")
-		made[i] = {is_good and "s" or "r", name, is_good and value or ""}
+		made[#made + 1] = {is_good and "s" or "r", name, is_good and value or ""}
 	end
 	txn:set_priv(before)
 	sluice.change_request(txn, made)

@@ -492,14 +492,14 @@ local function change(txn)
 	local made = {}
 	local stands_in = txn:get_var("txn.fallback")
 	local path = not stands_in and fields[11] ~= "" and value_of(txn, fields[11], encode)
+	-- With another server that has let it in, asking.lua has done so.
+	if txn:get_var("txn.good") and not fields[1]:find("x", 1, true) then
+		made[1] = {"r", "authorization", ""}
+	end
 	add_changes(txn, made, fields[12])
 	if stands_in then
 		txn:set_var("txn.status", "503")
 		add_changes(txn, made, fields[22])
-	end
-	-- With another server that has let it in, asking.lua has done so.
-	if txn:get_var("txn.good") and not fields[1]:find("x", 1, true) then
-		txn.http:req_del_header("authorization")
 	end
 	change_request(txn, made)
 	path = path and (path:sub(1, 1) == "/" and path or "/" .. path)
