@@ -34,6 +34,7 @@ struct state {
 	bool is_complete;
 	bool is_committing;
 	struct buf scratch; /* for objects that are encoded again */
+	struct message_reader *reader;
 	struct arena decoding;
 	/* Of the current commit: */
 	struct arena arena;
@@ -71,11 +72,13 @@ static const struct schema *schema_of(enum lb_kind kind)
 	return message_schema(MESSAGE_UPSERT, RECORD_NONE, kind);
 }
 
-static void decode(const struct object *object, struct arena *arena, void *ret_value)
+static void decode(const struct state *state, const struct object *object, struct arena *arena,
+	void *ret_value)
 {
 	const struct payload *payload = object->payload;
 	struct lb_key *key = ret_value;
-	message_read_kept(schema_of(object->kind), payload_message(payload), arena, ret_value);
+	message_reader_read_kept(
+		state->reader, schema_of(object->kind), payload_message(payload), arena, ret_value);
 	*key = (struct lb_key){
 		.rev = object->rev, .kind = object->kind, .id = {object->id, object->id_len}};
 }
@@ -278,7 +281,7 @@ static void link_object(struct state *state, struct object *object)
 		graph_link(&state->graph, object, NULL);
 		return;
 	}
-	decode(object, &state->decoding, &value);
+	decode(state, object, &state->decoding, &value);
 	graph_link(&state->graph, object, &value);
 	arena_reset(&state->decoding);
 }
@@ -303,18 +306,23 @@ static void replace_object(struct state *state, struct object *object, struct st
 	note_change(state, is_new ? STATE_ADDED : STATE_CHANGED, object);
 }
 
+static void remove_if_there(struct state *state, struct object *object)
+{
+	if (object != NULL && object->payload != NULL)
+		remove_object(state, object);
+}
+
 static void apply_staged(struct state *state)
 {
 	struct staged *staged;
 	struct staged *next;
 	RB_FOREACH_SAFE (staged, staged_tree, &state->staged, next) {
 		struct str id = {staged->id, staged->id_len};
-		struct object *object = graph_find(&state->graph, staged->kind, id);
 		if (staged->payload != NULL)
 			replace_object(
 				state, graph_find_or_add(&state->graph, staged->kind, id), staged);
-		else if (object != NULL && object->payload != NULL)
-			remove_object(state, object);
+		else
+			remove_if_there(state, graph_find(&state->graph, staged->kind, id));
 		free_staged(state, staged);
 	}
 }
@@ -417,7 +425,7 @@ void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
 {
 	must(object->payload != NULL);
-	decode(object, arena, ret_value);
+	decode(state, object, arena, ret_value);
 }
 
 /* ---- lifecycle ---- */
@@ -429,6 +437,7 @@ struct state *state_new(const struct state_config *config)
 	graph_init(&state->graph);
 	RB_INIT(&state->staged);
 	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	state->reader = message_reader_new();
 	arena_init(&state->decoding);
 	arena_init(&state->arena);
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -443,6 +452,7 @@ void state_free(struct state *state)
 	state_drop_staged(state);
 	graph_fini(&state->graph);
 	buf_wipe_fini(&state->scratch);
+	message_reader_free(state->reader);
 	arena_fini(&state->decoding);
 	arena_fini(&state->arena);
 	free(state);
