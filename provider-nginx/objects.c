@@ -48,7 +48,7 @@ RB_GENERATE_LOCAL(item_tree, item, node, compare_items)
 
 static struct str key_of(struct objects *objects, const char *kind, struct str rest)
 {
-	return arena_printf(&objects->arena, "%s:%.*s", kind, STR_FMT(rest));
+	return arena_parts(&objects->arena, STR_PARTS(str_from(kind), STR(":"), rest));
 }
 
 static struct item *item_of(struct objects *objects, struct object *object)
