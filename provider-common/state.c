@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
+#include "provider-common/come.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct state {
 	bool is_committing;
 	struct buf scratch; /* for objects that are encoded again */
 	struct message_reader *reader;
+	struct come come;
 	struct arena decoding;
 	/* Of the current commit: */
 	struct arena arena;
@@ -87,6 +89,8 @@ static void decode(const struct state *state, const struct object *object, struc
 
 static void free_staged(struct state *state, struct staged *staged)
 {
+	if (staged->payload != NULL)
+		come_forget(&state->come);
 	RB_REMOVE(staged_tree, &state->staged, staged);
 	payload_free(staged->kind, staged->payload);
 	free(staged);
@@ -132,6 +136,7 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 		RB_INSERT(staged_tree, &state->staged, staged);
 		state->staged_count++;
 	}
+	come_forget(&state->come);
 	payload_free(staged->kind, staged->payload);
 	staged->payload = NULL;
 	*ret_staged = staged;
@@ -197,6 +202,9 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	union any_object value;
 	must(!state->is_committing && message->type == MESSAGE_UPSERT &&
 		message->lb_kind != LB_NONE);
+	bool is_alone = message->lb_kind == LB_POOL && state->staged_count == 0;
+	if (is_alone)
+		arena = come_begin(&state->come);
 	int err = message_decode(message, arena, &value, ret_error);
 	if (err == 0 && value.key.kind == LB_VIRTUAL_HOST)
 		err = check_rules(&value.virtual_host, ret_error);
@@ -224,6 +232,8 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	}
 	staged->payload = is_altered ? keep_altered(state, &value)
 				     : payload_new(value.key.kind, &value, message->payload);
+	if (is_alone && !is_altered)
+		come_keep(&state->come, staged->payload, &value.pool, message->payload);
 	return 0;
 }
 
@@ -374,6 +384,7 @@ void state_commit_done(struct state *state)
 		graph_note_loose(object, &state->loose);
 	}
 	graph_free_loose(&state->graph, &state->loose);
+	come_forget(&state->come);
 	state->changes = NULL;
 	state->change_count = 0;
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -428,6 +439,18 @@ void state_decode(
 	decode(state, object, arena, ret_value);
 }
 
+void state_decode_come(
+	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
+{
+	struct lb_key *key = ret_value;
+	if (!come_take(&state->come, object->payload, ret_value)) {
+		state_decode(state, object, arena, ret_value);
+		return;
+	}
+	must(state->is_committing);
+	key->id = (struct str){object->id, object->id_len};
+}
+
 /* ---- lifecycle ---- */
 
 struct state *state_new(const struct state_config *config)
@@ -438,6 +461,7 @@ struct state *state_new(const struct state_config *config)
 	RB_INIT(&state->staged);
 	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	state->reader = message_reader_new();
+	come_init(&state->come);
 	arena_init(&state->decoding);
 	arena_init(&state->arena);
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -453,6 +477,7 @@ void state_free(struct state *state)
 	graph_fini(&state->graph);
 	buf_wipe_fini(&state->scratch);
 	message_reader_free(state->reader);
+	come_fini(&state->come);
 	arena_fini(&state->decoding);
 	arena_fini(&state->arena);
 	free(state);
