@@ -86,6 +86,13 @@ struct str arena_str(struct arena *a, struct str s)
 	return (struct str){copy, s.len};
 }
 
+struct str arena_parts(struct arena *a, const struct str *parts, size_t count)
+{
+	size_t len = str_parts_len(parts, count);
+	char *text = arena_alloc(a, len + 1);
+	return str_join(text, len + 1, parts, count);
+}
+
 struct str arena_printf(struct arena *a, const char *format, ...)
 {
 	char first[ARENA_SHORT_TEXT_LEN];

@@ -28,6 +28,8 @@ void arena_fini(struct arena *a);
 [[gnu::returns_nonnull]] void *arena_calloc(struct arena *a, size_t count, size_t size);
 /* NUL-terminated, so that .p is also a C string. */
 struct str arena_str(struct arena *a, struct str s);
+/* They one after the other, with a NUL behind them. */
+struct str arena_parts(struct arena *a, const struct str *parts, size_t count);
 [[gnu::format(printf, 2, 3)]] struct str arena_printf(struct arena *a, const char *format, ...);
 
 /* Appends one element to an array that lives in an arena: returns its place. `items` may move; old

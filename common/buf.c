@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BUF_FIRST_CAP = 256, UINT64_DIGITS_MAX = 20 };
+enum { BUF_FIRST_CAP = 256 };
 
 void buf_init(struct buf *b, size_t max)
 {
@@ -69,13 +69,19 @@ uint8_t *buf_make_room(struct buf *b, size_t len)
 
 int buf_append_uint(struct buf *b, uint64_t value)
 {
-	char digits[UINT64_DIGITS_MAX];
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value != 0);
-	return buf_append(b, digits + at, sizeof(digits) - at);
+	char digits[STR_UINT_LEN];
+	return buf_append_str(b, str_from_uint(value, digits));
+}
+
+int buf_append_parts(struct buf *b, const struct str *parts, size_t count)
+{
+	size_t len = str_parts_len(parts, count);
+	uint8_t *room = buf_reserve(b, len);
+	if (room == NULL)
+		return -EMSGSIZE;
+	str_put_parts(room, parts, count);
+	buf_commit(b, len);
+	return 0;
 }
 
 int buf_vprintf(struct buf *b, const char *format, va_list args)

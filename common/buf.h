@@ -71,6 +71,8 @@ static inline uint8_t *buf_reserve(struct buf *b, size_t len)
 {
 	return buf_append(b, s.p, s.len);
 }
+/* All of them or none. For what is written with every change: a format takes several times as long. */
+[[nodiscard]] int buf_append_parts(struct buf *b, const struct str *parts, size_t count);
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
 [[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
 	struct buf *b, const char *format, va_list args);

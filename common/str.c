@@ -20,6 +20,32 @@ void str_set(char **text, struct str with)
 	free(before);
 }
 
+struct str str_join(char *to, size_t room, const struct str *parts, size_t count)
+{
+	size_t len = str_parts_len(parts, count);
+	must(len < room);
+	str_put_parts(to, parts, count);
+	to[len] = '\0';
+	return (struct str){to, len};
+}
+
+struct str str_from_uint(uint64_t value, char digits[STR_UINT_LEN])
+{
+	size_t at = STR_UINT_LEN;
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value != 0);
+	return (struct str){digits + at, STR_UINT_LEN - at};
+}
+
+struct str str_from_hex(uint64_t value, size_t len, char *digits)
+{
+	for (size_t at = len; at-- != 0; value >>= 4)
+		digits[at] = "0123456789abcdef"[value & 15];
+	return (struct str){digits, len};
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

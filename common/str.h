@@ -77,6 +77,40 @@ static inline void str_put(void *to, struct str s)
 		memcpy(to, s.p, s.len);
 }
 
+/* Texts one after the other, as the two arguments of functions that take parts. */
+#define STR_PARTS(...)                     \
+	(const struct str[]){__VA_ARGS__}, \
+		sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)
+
+static inline size_t str_parts_len(const struct str *parts, size_t count)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < count; i++)
+		len += parts[i].len;
+	return len;
+}
+
+/* Copies all of them, without a NUL, to where there is room for them. */
+static inline void str_put_parts(void *to, const struct str *parts, size_t count)
+{
+	char *at = to;
+	for (size_t i = 0; i < count; i++) {
+		str_put(at, parts[i]);
+		at += parts[i].len;
+	}
+}
+
+/* Likewise, and ends them with a NUL; `room` is enough for both. A view of what is there now. */
+struct str str_join(char *to, size_t room, const struct str *parts, size_t count);
+
+enum { STR_UINT_LEN = 20 /* digits of a number of 64 bits */ };
+
+/* In decimal digits, which stand at the end of `digits`. */
+struct str str_from_uint(uint64_t value, char digits[STR_UINT_LEN]);
+
+/* The last `len` of its hexadecimal digits, in lower case, with leading zeros. */
+struct str str_from_hex(uint64_t value, size_t len, char *digits);
+
 /* The rest of s from `from` on; empty when from is beyond the end. */
 static inline struct str str_skip(struct str s, size_t from)
 {

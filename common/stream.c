@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 enum {
+	/* Of the first read, which mostly gets all there is: the buffer is kept for the next one. */
+	READ_FIRST_LEN = 16 * 1024,
 	READ_STEP_LEN = 64 * 1024,
 	/* Bytes read from one socket before others get their turn. */
 	READ_TURN_LEN = 1024 * 1024,
 	/* Memory kept by an idle buffer. */
-	KEEP_LEN = 16 * 1024,
+	KEEP_LEN = READ_FIRST_LEN,
 };
 
 struct stream {
@@ -46,13 +48,13 @@ static void run_on_closed(struct stream *s, int err)
 	s->ops->on_closed(s->ctx, s, err);
 }
 
-/* Reads once. Positive: bytes read; 0: nothing available; negative: the stream has ended (-EPIPE: closed by
+/* Reads once, so much at most. Positive: bytes read; 0: nothing available; negative: the stream has ended (-EPIPE: closed by
  * the peer). */
-static ssize_t read_step(struct stream *s)
+static ssize_t read_step(struct stream *s, size_t len)
 {
 	size_t room = s->limits.in_max - buf_len(&s->in);
-	if (room > READ_STEP_LEN)
-		room = READ_STEP_LEN;
+	if (room > len)
+		room = len;
 	uint8_t *place = room != 0 ? buf_reserve(&s->in, room) : NULL;
 	if (place == NULL)
 		return -EMSGSIZE;
@@ -74,8 +76,9 @@ static bool take_input(const ev_io *reader)
 	bool gone = false;
 	size_t total = 0;
 	ssize_t got = 0;
+	size_t step = READ_FIRST_LEN;
 	s->gone = &gone;
-	while (total < READ_TURN_LEN && (got = read_step(s)) > 0) {
+	while (total < READ_TURN_LEN && (got = read_step(s, step)) > 0) {
 		total += (size_t)got;
 		int err = s->ops->on_input(s->ctx, s, &s->in);
 		if (gone)
@@ -85,8 +88,9 @@ static bool take_input(const ev_io *reader)
 			break;
 		}
 		/* A short read means that the kernel has no more: this saves the call that would confirm it. */
-		if ((size_t)got < READ_STEP_LEN)
+		if ((size_t)got < step)
 			break;
+		step = READ_STEP_LEN;
 	}
 	if (total != 0 && got >= 0) {
 		if (buf_len(&s->in) == 0)

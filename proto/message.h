@@ -72,6 +72,9 @@ void message_reader_free(struct message_reader *reader);
  * are views of the payload, or live in the arena. */
 void message_read_kept(
 	const struct schema *schema, struct str payload, struct arena *arena, void *ret_value);
+/* The same for whoever does so often: with the memory of a reader, which is not the one of a message that is still in use. */
+void message_reader_read_kept(struct message_reader *reader, const struct schema *schema,
+	struct str payload, struct arena *arena, void *ret_value);
 
 /* Appends the frame; on failure the buffer is unchanged. `value` is the struct that belongs to
  * `type`. For MESSAGE_UPSERT use the next two. -EINVAL: the value breaks a limit, *ret_error says

@@ -165,16 +165,18 @@ struct flat_field {
 	size_t offset;
 };
 
-static size_t flatten(
-	const struct schema *schema, size_t base, struct flat_field *flat, size_t count)
+/* *required gets a bit for each field that must be there. */
+static size_t flatten(const struct schema *schema, size_t base, struct flat_field *flat,
+	size_t count, uint64_t *required)
 {
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct schema_field *field = &schema->fields[i];
 		if (field->type == SCHEMA_INLINE) {
-			count = flatten(field->sub, base + field->offset, flat, count);
+			count = flatten(field->sub, base + field->offset, flat, count, required);
 			continue;
 		}
 		must(count < SCHEMA_FIELDS_MAX);
+		*required |= (uint64_t)field->required << count;
 		flat[count++] = (struct flat_field){field, base + field->offset};
 	}
 	return count;
@@ -191,17 +193,15 @@ static const struct flat_field *find_key(
 	return NULL;
 }
 
-static int check_required(struct decoder *d, const struct flat_field *flat, size_t count,
-	uint64_t seen, const struct schema_place *outer)
+/* `missing` has a bit for each field that is. */
+static int check_required(struct decoder *d, const struct flat_field *flat, uint64_t missing,
+	const struct schema_place *outer)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (flat[i].field->required && (seen & (UINT64_C(1) << i)) == 0) {
-			struct schema_place place = {outer, flat[i].field->key, 0};
-			schema_fail_at(d->error, &place, "is missing");
-			return -EBADMSG;
-		}
-	}
-	return 0;
+	if (missing == 0)
+		return 0;
+	struct schema_place place = {outer, flat[__builtin_ctzll(missing)].field->key, 0};
+	schema_fail_at(d->error, &place, "is missing");
+	return -EBADMSG;
 }
 
 static int decode_struct(struct decoder *d, const struct schema *schema, const msgpack_object *map,
@@ -212,7 +212,8 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 		schema_fail_at(d->error, outer, "must be a map");
 		return -EBADMSG;
 	}
-	size_t count = flatten(schema, 0, flat, 0);
+	uint64_t required = 0;
+	size_t count = flatten(schema, 0, flat, 0, &required);
 	uint64_t seen = 0;
 	size_t hint = 0;
 	for (uint32_t i = 0; i < map->via.map.size; i++) {
@@ -238,7 +239,7 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 		if (err != 0)
 			return err;
 	}
-	return check_required(d, flat, count, seen, outer);
+	return check_required(d, flat, required & ~seen, outer);
 }
 
 int schema_decode(const struct schema *schema, const msgpack_object *map, struct arena *arena,

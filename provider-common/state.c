@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
+#include "provider-common/come.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
@@ -34,6 +35,8 @@ struct state {
 	bool is_complete;
 	bool is_committing;
 	struct buf scratch; /* for objects that are encoded again */
+	struct message_reader *reader;
+	struct come come;
 	struct arena decoding;
 	/* Of the current commit: */
 	struct arena arena;
@@ -71,11 +74,13 @@ static const struct schema *schema_of(enum lb_kind kind)
 	return message_schema(MESSAGE_UPSERT, RECORD_NONE, kind);
 }
 
-static void decode(const struct object *object, struct arena *arena, void *ret_value)
+static void decode(const struct state *state, const struct object *object, struct arena *arena,
+	void *ret_value)
 {
 	const struct payload *payload = object->payload;
 	struct lb_key *key = ret_value;
-	message_read_kept(schema_of(object->kind), payload_message(payload), arena, ret_value);
+	message_reader_read_kept(
+		state->reader, schema_of(object->kind), payload_message(payload), arena, ret_value);
 	*key = (struct lb_key){
 		.rev = object->rev, .kind = object->kind, .id = {object->id, object->id_len}};
 }
@@ -84,6 +89,8 @@ static void decode(const struct object *object, struct arena *arena, void *ret_v
 
 static void free_staged(struct state *state, struct staged *staged)
 {
+	if (staged->payload != NULL)
+		come_forget(&state->come);
 	RB_REMOVE(staged_tree, &state->staged, staged);
 	payload_free(staged->kind, staged->payload);
 	free(staged);
@@ -129,6 +136,7 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 		RB_INSERT(staged_tree, &state->staged, staged);
 		state->staged_count++;
 	}
+	come_forget(&state->come);
 	payload_free(staged->kind, staged->payload);
 	staged->payload = NULL;
 	*ret_staged = staged;
@@ -194,6 +202,9 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	union any_object value;
 	must(!state->is_committing && message->type == MESSAGE_UPSERT &&
 		message->lb_kind != LB_NONE);
+	bool is_alone = message->lb_kind == LB_POOL && state->staged_count == 0;
+	if (is_alone)
+		arena = come_begin(&state->come);
 	int err = message_decode(message, arena, &value, ret_error);
 	if (err == 0 && value.key.kind == LB_VIRTUAL_HOST)
 		err = check_rules(&value.virtual_host, ret_error);
@@ -221,6 +232,8 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	}
 	staged->payload = is_altered ? keep_altered(state, &value)
 				     : payload_new(value.key.kind, &value, message->payload);
+	if (is_alone && !is_altered)
+		come_keep(&state->come, staged->payload, &value.pool, message->payload);
 	return 0;
 }
 
@@ -278,7 +291,7 @@ static void link_object(struct state *state, struct object *object)
 		graph_link(&state->graph, object, NULL);
 		return;
 	}
-	decode(object, &state->decoding, &value);
+	decode(state, object, &state->decoding, &value);
 	graph_link(&state->graph, object, &value);
 	arena_reset(&state->decoding);
 }
@@ -303,18 +316,23 @@ static void replace_object(struct state *state, struct object *object, struct st
 	note_change(state, is_new ? STATE_ADDED : STATE_CHANGED, object);
 }
 
+static void remove_if_there(struct state *state, struct object *object)
+{
+	if (object != NULL && object->payload != NULL)
+		remove_object(state, object);
+}
+
 static void apply_staged(struct state *state)
 {
 	struct staged *staged;
 	struct staged *next;
 	RB_FOREACH_SAFE (staged, staged_tree, &state->staged, next) {
 		struct str id = {staged->id, staged->id_len};
-		struct object *object = graph_find(&state->graph, staged->kind, id);
 		if (staged->payload != NULL)
 			replace_object(
 				state, graph_find_or_add(&state->graph, staged->kind, id), staged);
-		else if (object != NULL && object->payload != NULL)
-			remove_object(state, object);
+		else
+			remove_if_there(state, graph_find(&state->graph, staged->kind, id));
 		free_staged(state, staged);
 	}
 }
@@ -366,6 +384,7 @@ void state_commit_done(struct state *state)
 		graph_note_loose(object, &state->loose);
 	}
 	graph_free_loose(&state->graph, &state->loose);
+	come_forget(&state->come);
 	state->changes = NULL;
 	state->change_count = 0;
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -417,7 +436,19 @@ void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
 {
 	must(object->payload != NULL);
-	decode(object, arena, ret_value);
+	decode(state, object, arena, ret_value);
+}
+
+void state_decode_come(
+	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
+{
+	struct lb_key *key = ret_value;
+	if (!come_take(&state->come, object->payload, ret_value)) {
+		state_decode(state, object, arena, ret_value);
+		return;
+	}
+	must(state->is_committing);
+	key->id = (struct str){object->id, object->id_len};
 }
 
 /* ---- lifecycle ---- */
@@ -429,6 +460,8 @@ struct state *state_new(const struct state_config *config)
 	graph_init(&state->graph);
 	RB_INIT(&state->staged);
 	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	state->reader = message_reader_new();
+	come_init(&state->come);
 	arena_init(&state->decoding);
 	arena_init(&state->arena);
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -443,6 +476,8 @@ void state_free(struct state *state)
 	state_drop_staged(state);
 	graph_fini(&state->graph);
 	buf_wipe_fini(&state->scratch);
+	message_reader_free(state->reader);
+	come_fini(&state->come);
 	arena_fini(&state->decoding);
 	arena_fini(&state->arena);
 	free(state);

@@ -107,6 +107,11 @@ union any_object {
 void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value);
 
+/* The same during on_commit(), for who needs the value no longer than that, and may change it: a pool that came alone was decoded when it came, and
+ * is not decoded again. */
+void state_decode_come(
+	struct state *state, const struct object *object, struct arena *arena, void *ret_value);
+
 /* The virtual hosts of a load balancer, sorted by id; the array lives in the arena. */
 size_t state_hosts_of(
 	const struct object *load_balancer, struct arena *arena, struct object ***ret_hosts);

@@ -31,10 +31,10 @@ static void add_balance(struct buf *out, const struct pool *pool, const char **r
 	if (pool->algorithm == ALGORITHM_SOURCE)
 		text_add(out, "\tbalance source\n\thash-type consistent\n");
 	else
-		text_add(out, "\tbalance %s\n",
-			pool->algorithm == ALGORITHM_LEAST_CONNECTIONS || pool->fastest
-				? "leastconn"
-				: "roundrobin");
+		must(buf_append_str(
+			     out, pool->algorithm == ALGORITHM_LEAST_CONNECTIONS || pool->fastest
+					  ? STR("\tbalance leastconn\n")
+					  : STR("\tbalance roundrobin\n")) == 0);
 }
 
 static uint64_t bounded(uint64_t value, uint64_t fallback, uint64_t max)
@@ -85,6 +85,13 @@ static void add_check(struct buf *lines, struct buf *server, const struct health
 		text_add(server, " port %u", (unsigned)check->port);
 }
 
+/* What is in the buffer, which is given away with it. */
+static char *take_text(struct buf *text)
+{
+	must(buf_append(text, "", 1) == 0 && text->start == 0);
+	return (char *)text->data;
+}
+
 struct class_text class_of_pool(
 	const struct pool *pool, const char *cookie_key, const char **ret_refused)
 {
@@ -111,13 +118,7 @@ struct class_text class_of_pool(
 		cookie_add(&lines, pool->stickiness, cookie_key, ret_refused);
 	if (pool->health_check != NULL)
 		add_check(&lines, &server, pool->health_check, ret_refused);
-	struct class_text text = {
-		.lines = str_dup(buf_str(&lines)),
-		.server = str_dup(buf_str(&server)),
-	};
-	buf_fini(&lines);
-	buf_fini(&server);
-	return text;
+	return (struct class_text){.lines = take_text(&lines), .server = take_text(&server)};
 }
 
 /* HAProxy has no limit of how many authorities may be between. */

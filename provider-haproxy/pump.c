@@ -48,6 +48,15 @@ static cli_reply on_reply;
 
 #define SEND(engine, what, ...) pump_send_text((engine), on_reply, (what), __VA_ARGS__)
 
+/* `words` in front of the name of the server, and what is behind it. */
+static void send_of_server(struct engine *engine, enum what what, struct str words,
+	const struct slot *slot, const struct server *server, struct str behind)
+{
+	pump_send_parts(engine, on_reply, what,
+		STR_PARTS(words, {slot->name, SLOT_NAME_LEN}, STR("/"), str_from(server->name),
+			behind));
+}
+
 static bool has_room(const struct engine *engine)
 {
 	return cli_has_room(connection_cli(engine->connection));
@@ -59,19 +68,24 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
+	char digits[4][STR_UINT_LEN];
 	/* It does not look at default-server, and before 3.0 not at HAProxy's own defaults: no idle connection would be kept. */
-	SEND(engine, WHAT_ADD_SERVER,
-		"add server %s/%s %s%s%s:%u weight %u pool-max-conn -1 pool-purge-delay %ds "
-		"pool-low-conn %d%s%s",
-		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
-		server->port, server->weight, RENDER_IDLE_LOOK_S, RENDER_IDLE_COUNT, sort->server,
-		slot->words != NULL ? slot->words : "");
+	pump_send_parts(engine, on_reply, WHAT_ADD_SERVER,
+		STR_PARTS(STR("add server "), {slot->name, SLOT_NAME_LEN}, STR("/"),
+			str_from(server->name), is_v6 ? STR(" [") : STR(" "),
+			str_from(server->ip.text), is_v6 ? STR("]:") : STR(":"),
+			str_from_uint(server->port, digits[0]), STR(" weight "),
+			str_from_uint(server->weight, digits[1]),
+			STR(" pool-max-conn -1 pool-purge-delay "),
+			str_from_uint(RENDER_IDLE_LOOK_S, digits[2]), STR("s pool-low-conn "),
+			str_from_uint(RENDER_IDLE_COUNT, digits[3]), str_from(sort->server),
+			str_from(slot->words)));
 	/* HAProxy 2.6 gives an added server its cookie only with this; stickiness depends on it. */
 	if (sort->is_sticky)
 		SEND(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
 	if (sort->is_checked)
 		SEND(engine, WHAT_FOLLOWS, "enable health %s/%s", slot->name, server->name);
-	SEND(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
+	send_of_server(engine, WHAT_FOLLOWS, STR("enable server "), slot, server, STR(""));
 	server->has = SERVER_READY;
 	server->has_weight = server->weight;
 }
@@ -151,7 +165,7 @@ static void update_server(struct engine *engine, struct slot *slot, struct serve
 static void delete_server(struct engine *engine, struct slot *slot, struct server *server)
 {
 	server->is_deleting = true;
-	SEND(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
+	send_of_server(engine, WHAT_DEL_SERVER, STR("del server "), slot, server, STR(""));
 }
 
 /* A request that ended after its endpoint had left has left an idle connection, which keeps the server. HAProxy closes these when maintenance begins;
@@ -171,7 +185,8 @@ static void retire_server(struct engine *engine, struct slot *slot, struct serve
 	if (server->has == SERVER_MAINTENANCE)
 		close_idle(engine, slot, server);
 	if (server->has == SERVER_READY)
-		SEND(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name, server->name);
+		send_of_server(
+			engine, WHAT_SILENT, STR("set server "), slot, server, STR(" state maint"));
 	if (server->has != SERVER_ABSENT) {
 		server->has = SERVER_MAINTENANCE;
 		delete_server(engine, slot, server);

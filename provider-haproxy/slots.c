@@ -3,8 +3,6 @@
 
 #include "common/xalloc.h"
 
-#include <stdio.h>
-
 struct pool_slot {
 	RB_ENTRY(pool_slot) node;
 	struct name pool;
@@ -159,8 +157,10 @@ void slots_leave(struct slots *slots, struct slot *slot)
 static void name_server(
 	char out[SERVER_NAME_LEN_MAX], const struct check_ip *ip, uint16_t port, struct str trust)
 {
-	snprintf(out, SERVER_NAME_LEN_MAX, "%s_%u%s%.*s", ip->text, port, trust.len != 0 ? "_" : "",
-		STR_FMT(trust));
+	char digits[STR_UINT_LEN];
+	(void)str_join(out, SERVER_NAME_LEN_MAX,
+		STR_PARTS(str_from(ip->text), STR("_"), str_from_uint(port, digits),
+			trust.len != 0 ? STR("_") : STR(""), trust));
 	/* HAProxy takes a colon for the start of a port in some places. */
 	for (char *c = out; *c != 0; c++)
 		*c = *c == ':' ? '-' : *c;
@@ -185,7 +185,7 @@ static struct server *find_or_add(
 	server = xcalloc(1, sizeof(*server));
 	server->ip = *ip;
 	server->port = port;
-	snprintf(server->name, sizeof(server->name), "%s", name);
+	(void)str_join(server->name, sizeof(server->name), STR_PARTS(str_from(name)));
 	RB_INSERT(server_tree, &slot->servers, server);
 	return server;
 }

@@ -4,11 +4,9 @@
 #include "common/must.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <md5.h>
-#include <stdio.h>
 
-enum { ROW_HEAD_LEN = 7, DIGEST_LEN = MD5_DIGEST_LENGTH * 2 };
+enum { ROW_HEAD_LEN = 7, SERIAL_LEN = 16, DIGEST_LEN = MD5_DIGEST_LENGTH * 2 };
 
 void batch_begin(struct buf *out)
 {
@@ -55,12 +53,17 @@ static void digest_of(struct str rows, char text[DIGEST_LEN + 1])
 void batch_end(struct buf *batch, const struct batch_head *head)
 {
 	char line[BATCH_HEAD_LEN + 1];
+	char digits[4][SERIAL_LEN];
 	char digest[DIGEST_LEN + 1];
 	struct str rows = str_skip(buf_str(batch), BATCH_HEAD_LEN);
 	digest_of(rows, digest);
-	int len = snprintf(line, sizeof(line), "SLN1 %x %016" PRIx64 " %016" PRIx64 " %08zx %s\n",
-		head->flags & 3, head->base, head->serial, rows.len, digest);
-	must(len == BATCH_HEAD_LEN);
+	struct str text = str_join(line, sizeof(line),
+		STR_PARTS(STR("SLN1 "), str_from_hex(head->flags & 3, 1, digits[0]), STR(" "),
+			str_from_hex(head->base, SERIAL_LEN, digits[1]), STR(" "),
+			str_from_hex(head->serial, SERIAL_LEN, digits[2]), STR(" "),
+			str_from_hex(rows.len, 8, digits[3]), STR(" "), {digest, DIGEST_LEN},
+			STR("\n")));
+	must(text.len == BATCH_HEAD_LEN);
 	memcpy(batch->data + batch->start, line, BATCH_HEAD_LEN);
 }
 

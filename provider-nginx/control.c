@@ -6,7 +6,6 @@
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -169,7 +168,10 @@ static void finish_answered(struct control *control, long status, struct str bod
 		return;
 	}
 	answer.status = status;
-	snprintf(words, sizeof(words), "%.*s", STR_FMT(find_word(body, "problem")));
+	struct str problem = find_word(body, "problem");
+	if (problem.len >= sizeof(words))
+		problem.len = sizeof(words) - 1;
+	(void)str_join(words, sizeof(words), STR_PARTS(problem));
 	for (char *c = words; *c != 0; c++)
 		*c = *c == '-' || *c == '\n' ? ' ' : *c;
 	answer.problem = words;
@@ -291,10 +293,12 @@ static void on_socket(struct ev_loop *loop, ev_io *watcher, int events)
 static void start(struct control *control, const char *method, const char *path, struct str body,
 	control_done *done, void *ctx)
 {
-	snprintf(control->head, sizeof(control->head),
-		"%s %s HTTP/1.0\r\nHost: nginx\r\nConnection: keep-alive\r\nContent-Length: "
-		"%zu\r\n\r\n",
-		method, path, body.len);
+	char digits[STR_UINT_LEN];
+	(void)str_join(control->head, sizeof(control->head),
+		STR_PARTS(str_from(method), STR(" "), str_from(path),
+			STR(" HTTP/1.0\r\nHost: nginx\r\nConnection: "
+			    "keep-alive\r\nContent-Length: "),
+			str_from_uint(body.len, digits), STR("\r\n\r\n")));
 	control->body = body;
 	control->done = done;
 	control->ctx = ctx;

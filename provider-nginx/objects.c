@@ -48,7 +48,7 @@ RB_GENERATE_LOCAL(item_tree, item, node, compare_items)
 
 static struct str key_of(struct objects *objects, const char *kind, struct str rest)
 {
-	return arena_printf(&objects->arena, "%s:%.*s", kind, STR_FMT(rest));
+	return arena_parts(&objects->arena, STR_PARTS(str_from(kind), STR(":"), rest));
 }
 
 static struct item *item_of(struct objects *objects, struct object *object)
@@ -99,7 +99,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct item *item = item_of(objects, object);
 	struct str problem = STR_NONE;
 	struct str refused = STR_NONE;
-	state_decode(state, object, &objects->arena, &pool);
+	state_decode_come(state, object, &objects->arena, &pool);
 	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 enum { CHECK_INTERVAL_MS = 5000, CHECK_TIMEOUT_MS = 2000, CHECK_RISE = 2, CHECK_FALL = 3 };
+enum { ID_LEN = 16 /* hexadecimal digits */ };
 
 static const char *const protocols[] = {"http", "https", "h2c", "tcp", "udp"};
 static const char *const algorithms[] = {"rr", "least", "source"};
@@ -35,6 +36,13 @@ struct writing {
 	va_end(arguments);
 	if (len < 0 || (size_t)len >= sizeof(line) ||
 		buf_append(writing->out, line, (size_t)len) != 0)
+		writing->is_full = true;
+}
+
+/* The same for lines of every change: a format takes several times as long. */
+static void add_parts(struct writing *writing, const struct str *parts, size_t count)
+{
+	if (buf_append_parts(writing->out, parts, count) != 0)
 		writing->is_full = true;
 }
 
@@ -133,22 +141,34 @@ static void add_check(struct writing *writing, const struct pool *pool)
 		(unsigned)check->port, STR_FMT(path));
 }
 
+static void add_service(struct writing *writing, const struct pool *pool)
+{
+	char digits[STR_UINT_LEN];
+	add_parts(writing,
+		STR_PARTS(STR("service "), pool->service.name, STR(" "),
+			str_from_uint(check_port(pool->port) ? pool->port : 0, digits), STR(" "),
+			check_token(pool->service.namespace) ? pool->service.namespace : STR(""),
+			STR("\n")));
+}
+
 static void add_endpoint(struct writing *writing, const struct pool_endpoint *endpoint)
 {
 	struct check_ip ip;
-	char port[8];
+	char digits[STR_UINT_LEN];
+	char id[ID_LEN];
 	if (!check_ip(endpoint->ip, &ip) || !check_port(endpoint->port)) {
 		writing->problem =
 			STR("an endpoint has no usable address and port; it is left out");
 		return;
 	}
-	snprintf(port, sizeof(port), "%u", (unsigned)endpoint->port);
+	bool is_v6 = ip.family == AF_INET6;
+	struct str port = str_from_uint(endpoint->port, digits);
 	/* The value of sticky cookies. It does not reveal the address to those who do not know it, and never changes. */
-	struct str parts[] = {STR("endpoint"), str_from(ip.text), str_from(port)};
-	add(writing,
-		ip.family == AF_INET6 ? "e %c %016" PRIx64 " [%s] %s\n"
-				      : "e %c %016" PRIx64 " %s %s\n",
-		endpoint->active ? 'a' : 'd', name_digest(parts, 3), ip.text, port);
+	struct str parts[] = {STR("endpoint"), str_from(ip.text), port};
+	add_parts(writing, STR_PARTS(endpoint->active ? STR("e a ") : STR("e d "),
+				   str_from_hex(name_digest(parts, 3), sizeof(id), id),
+				   is_v6 ? STR(" [") : STR(" "), parts[1],
+				   is_v6 ? STR("] ") : STR(" "), port, STR("\n")));
 }
 
 struct str pool_text_protocol(
@@ -156,7 +176,8 @@ struct str pool_text_protocol(
 {
 	const struct pool_tls *tls = pool->tls;
 	if (tls == NULL)
-		return arena_printf(arena, "proto %s\n", protocols[pool->protocol]);
+		return arena_parts(arena,
+			STR_PARTS(STR("proto "), str_from(protocols[pool->protocol]), STR("\n")));
 	/* A name that nobody asks for matters only where it is checked. */
 	bool has_name = !str_is_empty(tls->server_name) &&
 			!(tls->nameless && tls->verify == TLS_VERIFY_OFF);
@@ -177,13 +198,12 @@ void pool_text_append(const struct pool *wanted, struct str protocol, struct are
 	if (left_out != NULL)
 		writing.problem =
 			arena_printf(arena, "%s cannot be used, and is left out", left_out);
-	add(&writing, "%.*salgo %s\n", STR_FMT(protocol),
-		pool->fastest ? "fastest" : algorithms[pool->algorithm]);
+	add_parts(
+		&writing, STR_PARTS(protocol, STR("algo "),
+				  str_from(pool->fastest ? "fastest" : algorithms[pool->algorithm]),
+				  STR("\n")));
 	if (check_token(pool->service.name))
-		add(&writing, "service %.*s %u %.*s\n", STR_FMT(pool->service.name),
-			(unsigned)(check_port(pool->port) ? pool->port : 0),
-			STR_FMT(check_token(pool->service.namespace) ? pool->service.namespace
-								     : STR("")));
+		add_service(&writing, pool);
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
 	if (pool->hash.count != 0)

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.plain, pytest.mark.skipif(is_sanitized(), reason="call
 # seconds, such as a look at the ports or a ping, reads and decodes, too: so the least of several changes counts.
 WANTED = {
     "watcher": {"message_encode_record": 1},
-    "translator": {"message_decode": 2, "message_read_kept": 5, "message_encode_object": 1},
-    "provider": {"message_decode": 2, "message_read_kept": 5},
+    "translator": {"message_decode": 2, "message_reader_read_kept": 5, "message_encode_object": 1},
+    "provider": {"message_decode": 2, "message_reader_read_kept": 5},
 }
 CHANGES = 3
 CODEC = {name for counts in WANTED.values() for name in counts}

@@ -74,6 +74,24 @@ def lines_of(proxy: Nginx, name: str, *sent: str, **settings: Any) -> list[str]:
         return raw_lines(proxy, name)
 
 
+# ---- answers of nginx's own ----
+
+def test_answers_of_its_own_have_a_length_so_that_their_connection_goes_on(proxy: Nginx) -> None:
+    told = {"path": "/told", "match": "prefix", "ingress": "default/web", "answer": {"status": 410, "text": "gone for good"}}
+    proxy.apply(pool("none"), policy(body_max_bytes=1), host("a.test", told, rule("/limited", "p", "none"), rule("/", "", "none")))
+    with contextlib.closing(dial(proxy.address, proxy.http)) as link:
+        for request, status, body in [
+                ("GET / HTTP/1.1\r\nHost: a.test", 503, b"no endpoints\n"),
+                ("GET / HTTP/1.1\r\nHost: other.test", 404, b"no route\n"),
+                ("GET /told HTTP/1.1\r\nHost: a.test", 410, b"gone for good"),
+                ("HEAD /told HTTP/1.1\r\nHost: a.test", 410, b""),
+                ("GET / HTTP/1.1\r\nHost: a.test", 503, b"no endpoints\n")]:
+            link.sendall(f"{request}\r\n\r\n".encode())
+            answer = read_answer(link, request.split()[0])
+            length = len(body) if not request.startswith("HEAD") else len("gone for good")
+            assert (answer.status, answer.body, answer.headers.get("content-length"), answer.headers.get("transfer-encoding")) == (status, body, str(length), None)
+
+
 # ---- Location and Set-Cookie ----
 
 def test_cookies_stay_in_their_lines_and_order(proxy: Nginx) -> None:

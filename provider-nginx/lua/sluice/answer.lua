@@ -131,12 +131,11 @@ end
 -- Answers the request; `headers` are the names and values of those that belong to it, in turn; nil without any. Does not return.
 function _M.finish(asked, status, text, headers)
 	ngx.status = status
-	if text == "" then
-		ngx.header["Content-Length"] = 0
-		ngx.header["Content-Type"] = nil
-	else
-		ngx.header["Content-Type"] = "text/plain"
+	-- Without it the answer is in chunks. An answer without a body has that of another one.
+	if status ~= 304 then
+		ngx.header["Content-Length"] = #text
 	end
+	ngx.header["Content-Type"] = text ~= "" and "text/plain" or nil
 	for i = 1, headers and #headers or 0, 2 do
 		ngx.header[headers[i]] = headers[i + 1]
 	end

@@ -55,6 +55,7 @@ local function finish(status, text, why)
 	end
 	ngx.status = status
 	ngx.header["Content-Type"] = "text/plain"
+	ngx.header["Content-Length"] = #text
 	ngx.print(text)
 	return ngx.exit(status)
 end

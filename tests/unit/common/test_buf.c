@@ -79,6 +79,18 @@ static void appends_numbers(void **state)
 	buf_fini(&b);
 }
 
+static void appends_all_parts_or_none(void **state)
+{
+	(void)state;
+	struct buf b;
+	buf_init(&b, 6);
+	assert_int_equal(buf_append_parts(&b, STR_PARTS(STR("ab"), STR_NONE, STR("cd"))), 0);
+	assert_int_equal(buf_append_parts(&b, STR_PARTS(STR("e"), STR("fg"))), -EMSGSIZE);
+	assert_int_equal(buf_append_parts(&b, STR_PARTS(STR("e"), STR("f"))), 0);
+	assert_true(str_eq_c(buf_str(&b), "abcdef"));
+	buf_fini(&b);
+}
+
 static void takes_nothing_when_new(void **state)
 {
 	(void)state;
@@ -94,6 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_nothing_when_new),
+		cmocka_unit_test(appends_all_parts_or_none),
 		cmocka_unit_test(grows_up_to_its_ceiling_and_not_beyond),
 		cmocka_unit_test(refuses_sizes_that_would_overflow),
 		cmocka_unit_test(keeps_order_while_consumed_and_filled),

@@ -89,9 +89,48 @@ static void the_last_lines_are_whole(void **state)
 	}
 }
 
+static void parts_are_joined(void **state)
+{
+	char text[8];
+	(void)state;
+	struct str joined = str_join(
+		text, sizeof(text), STR_PARTS(STR("ab"), STR(""), STR_NONE, STR("c"), STR("def")));
+	assert_true(str_eq_c(joined, "abcdef"));
+	assert_string_equal(text, "abcdef");
+	assert_int_equal(str_join(text, sizeof(text), STR_PARTS(STR(""))).len, 0);
+	/* The NUL has the last byte. */
+	assert_true(str_eq_c(str_join(text, sizeof(text), STR_PARTS(STR("1234567"))), "1234567"));
+	assert_int_equal(text[7], 0);
+}
+
+static void numbers_become_digits(void **state)
+{
+	static const struct {
+		uint64_t in;
+		const char *decimal;
+		const char *hex;
+	} cases[] = {
+		{0, "0", "0000000000000000"},
+		{9, "9", "0000000000000009"},
+		{10, "10", "000000000000000a"},
+		{65535, "65535", "000000000000ffff"},
+		{UINT64_MAX, "18446744073709551615", "ffffffffffffffff"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char digits[STR_UINT_LEN];
+		assert_true(str_eq_c(str_from_uint(cases[i].in, digits), cases[i].decimal));
+		assert_true(str_eq_c(str_from_hex(cases[i].in, 16, digits), cases[i].hex));
+	}
+	char two[2];
+	assert_true(str_eq_c(str_from_hex(0x1a7, 2, two), "a7"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_are_joined),
+		cmocka_unit_test(numbers_become_digits),
 		cmocka_unit_test(bad_bytes_are_found_wherever_they_stand),
 		cmocka_unit_test(an_absent_text_is_copied_and_searched_like_an_empty_one),
 		cmocka_unit_test(sequences_are_whole_wherever_they_stand),
