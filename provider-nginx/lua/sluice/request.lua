@@ -34,7 +34,7 @@ local begin, decide, upstream_of = balance.begin, balance.decide, balance.upstre
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
-local LATER = "later" -- in the place of an upstream: nginx.conf.tmpl
+local LATER, MOVED = "later", "moved" -- in the place of an upstream: nginx.conf.tmpl
 
 -- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
 local entered_for, entered_asked = 0, nil
@@ -350,6 +350,14 @@ end
 local function enter_by_rules(asked, key, origin)
 	asked.is_settled, asked.origin = true, origin or ""
 	choose(asked, key, false, true)
+	local status, location = traffic.redirect_of(asked)
+	if status then
+		answer.move(asked, status, location)
+		if access_log.is_on then
+			access_log.refused("redirect")
+		end
+		return MOVED
+	end
 	asked.is_ready = asked.stays and traffic.pass(asked, asked.pool)
 	local upstream = asked.is_ready and stay(asked.pool, asked)
 	if not upstream then
@@ -358,8 +366,8 @@ local function enter_by_rules(asked, key, origin)
 	return upstream or LATER
 end
 
--- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows. Here nothing can be answered or waited
--- for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
+-- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows; MOVED: nginx answers. Here nothing else can be
+-- answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
 function _M.enter(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many, origin = look()
