@@ -296,22 +296,27 @@ answer_page = function(before, path)
 	return go_to_pool(asked, pool, asked.name, asked.header, before.has_claims)
 end
 
--- Access phase of the server that questions (question.lua) go to.
+-- Rewrite phase of the server that questions (question.lua) go to, as with enter().
+function _M.enter_question()
+	begin()
+	local pool = question.pool()
+	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
+	return peer and decide(pool, peer) or LATER
+end
+
+-- Its access phase, likewise.
 function _M.access_question()
 	local var = ngx.var
 	local pool, header, path = question.receive()
 	local name = uri.normal_name(uri.split_host(header) or "")
 	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
 	asked.is_question, var.sluice_server_name = true, name
-	if access_log.is_on then
-		access_log.leave_out()
-	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if not location then
-		return finish(503, "no endpoints\n", "no-endpoints")
+		return ngx.exit(503)
 	end
-	if pool.is_short then
-		return stay_late(pool, asked)
+	if access_log.is_on then
+		access_log.leave_out()
 	end
 	return hand_over(location, pool, asked)
 end
