@@ -148,7 +148,8 @@ local function stay(pool, asked)
 		local peer = pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
 		upstream = peer and decide(pool, peer)
 	else
-		local ctx = { asked = asked, stays_here = true, is_long = false }
+		-- With room for what the balancer puts there.
+		local ctx = { asked = asked, stays_here = true, is_long = false, pool = false, sticky = false, wanted = false, peer = false, session = false, tried = false, stays = false }
 		ngx.ctx = ctx
 		upstream = choose_peer(ctx, pool) and upstream_of(pool, ctx.peer)
 	end
