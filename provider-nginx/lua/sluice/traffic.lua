@@ -433,7 +433,7 @@ function _M.redirect_of(asked)
 	if not rule or rule == rules.LIMIT or rule.client or is_closed(asked, rule, asked.policy) then
 		return nil
 	end
-	return redirects.at_once(asked, ngx.var.request_method == "OPTIONS")
+	return redirects.at_once(asked)
 end
 
 -- Does the same where a request can neither be answered nor wait, once find() has been there; false: go() has to do it. No request is
