@@ -12,6 +12,7 @@ from lib.backend import Backend, H2Backend
 from lib.certs import self_signed
 from lib.local_proxy import host, pool
 from lib.nginx import Nginx
+from lib.others import Other
 from lib.provider_link import Object
 from lib.traffic import Load
 from lib.wait import wait_for
@@ -70,6 +71,14 @@ def test_endpoints_that_refuse_are_passed_over(proxy: Nginx, good: Backend) -> N
         assert outcomes(proxy, 3, method, body=body) == {"good"}
         serve(proxy, [good, *gone], ALL)
         assert outcomes(proxy, 3, method, body=body) == {"good"}
+
+
+def test_questions_pass_over_endpoints_that_refuse(proxy: Nginx, good: Backend) -> None:
+    with Other("auth") as other:
+        asking = {"pool": "auth", "target": [{"text": "/check"}]}
+        proxy.apply(pool("auth", other, Refusing()), pool("all", good), policy(external_auth=asking), host("a.test", rule()))
+        assert outcomes(proxy, REQUESTS) == {"good"}
+        assert [asked.target for asked in other.questions] == ["/check"] * REQUESTS
 
 
 def test_any_number_of_endpoints(proxy: Nginx, good: Backend) -> None:

@@ -2,9 +2,12 @@
 -- The last step of section 5.3 of PROTOCOL.md, of all answers to requests with a policy, whoever has made them; and answers of our own.
 local asked_of = require("sluice.asked")
 local errors = require("sluice.errors")
+local ffi = require("ffi")
+local get_request = require("resty.core.base").get_request
 
 local _M = {}
 
+local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local find, lower, sub = string.find, string.lower, string.sub
 
 -- One label in place of the asterisk.
@@ -126,6 +129,35 @@ function _M.add_headers(asked)
 	if policy.cors then
 		add_cors(asked, policy.cors)
 	end
+end
+
+-- What nginx answers by itself with nothing (nginx.conf.tmpl) where no Lua can answer: the header filter follows at once.
+local moved_for, moved_asked, moved_status, moved_to = 0, nil, nil, nil
+
+local function request_id()
+	return tonumber(cast(uintptr, get_request()))
+end
+
+-- Before the access phase: the request, as it is answered then.
+function _M.move(asked, status, location)
+	moved_for, moved_asked, moved_status, moved_to = request_id(), asked, status, location
+end
+
+-- In the header filter: whether it was of such a request.
+function _M.fill_moved()
+	if moved_for == 0 then
+		return false
+	end
+	local is_it, asked = moved_for == request_id(), moved_asked
+	moved_for, moved_asked = 0, nil
+	if not is_it then
+		return false
+	end
+	ngx.status = moved_status
+	ngx.header["Content-Type"] = nil
+	ngx.header["Location"] = moved_to
+	_M.add_headers(asked)
+	return true
 end
 
 -- Answers the request; `headers` are the names and values of those that belong to it, in turn; nil without any. Does not return.

@@ -110,10 +110,15 @@ function _M.target(asked)
 	return asked.path .. _M.arguments(asked)
 end
 
--- The scheme of the request and its port, as who is believed about them says; nginx.conf.tmpl sets these only where somebody is.
-function _M.scheme(asked)
+-- The scheme of the request as who is believed about it says; nil: nobody is, and none about the host. nginx.conf.tmpl sets these only where somebody is.
+function _M.told_scheme()
 	local told = ngx.var.sluice_told_scheme
-	return told and told ~= "" and told or (asked.view.is_tls and "https" or "http")
+	return told and told ~= "" and told or nil
+end
+
+-- The scheme of the request and its port, told or not.
+function _M.scheme(asked)
+	return _M.told_scheme() or (asked.view.is_tls and "https" or "http")
 end
 
 function _M.port(asked)

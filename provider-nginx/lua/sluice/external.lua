@@ -179,13 +179,23 @@ function _M.answer(asked, policy)
 	return answer
 end
 
+local function nothing()
+	return ""
+end
+
+-- What the backend gets of the answer under the i-th of the names that are copied; empty: nothing.
+local function copied_value(i)
+	return function(asked)
+		local value = asked.copied and asked.copied[i] or ""
+		return find(value, "[%z\1-\31\127]") and "" or value
+	end
+end
+
 -- What becomes of headers of the request by it, as changes (policy.lua). Those that the client has sent by these names never pass, whoever let it in.
 function _M.changes(asked, auth)
 	local changes = {}
 	for i, name in ipairs(auth.copied) do
-		local value = asked.copied and asked.copied[i] or ""
-		value = find(value, "[%z\1-\31\127]") and "" or value
-		changes[i] = { action = value ~= "" and "set" or "remove", name = name.name, key = name.key, value = function() return value end }
+		changes[i] = name.value(asked) ~= "" and name or name.removed
 	end
 	return changes
 end
@@ -199,7 +209,8 @@ function _M.parse(words, parts)
 		under_way = bound.new(UNDER_WAY_MAX, LASTS_S),
 	}
 	for i = 2, words.copied and #words.copied or 0 do
-		auth.copied[i - 1] = { name = words.copied[i], key = string.lower(words.copied[i]) }
+		local name, key = words.copied[i], string.lower(words.copied[i])
+		auth.copied[i - 1] = { action = "set", name = name, key = key, value = copied_value(i - 1), removed = { action = "remove", name = name, key = key, value = nothing } }
 	end
 	if words.cache_times then
 		auth.cache_times = {}

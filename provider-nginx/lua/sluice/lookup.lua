@@ -3,6 +3,7 @@
 local asked_of = require("sluice.asked")
 local headers = require("sluice.headers")
 local pools = require("sluice.pools")
+local question = require("sluice.question")
 local route = require("sluice.route")
 local traffic = require("sluice.traffic")
 local uri = require("sluice.uri")
@@ -90,6 +91,10 @@ end
 
 -- The pool of a request on the short way, as rows are now.
 function _M.find_again(var)
+	-- Only the server that questions go to is no listener's.
+	if (var.sluice_view or "") == "" then
+		return question.pool()
+	end
 	local view, header = view_of(var.sluice_view), var.http_host or ""
 	local name, path = _M.read_target(var, header)
 	local key, pool, matched = _M.find_pool(view, name, path)

@@ -8,10 +8,10 @@ local pools = require("sluice.pools")
 
 local _M = { path = nil } -- of the socket
 
-local find, match, sub, lower, concat = string.find, string.match, string.sub, string.lower, table.concat
+local find, sub, byte, lower, concat = string.find, string.sub, string.byte, string.lower, table.concat
+local BLANK = 32
 local CONNECT_MS, LIMIT_S = 1000, 10
-local HEADERS_MAX = 300
-local BODY_MAX = 65536 -- of an answer
+local HEAD_MAX, BODY_MAX = 32768, 65536 -- of an answer
 local BLOCK = 16384
 -- Connections of a worker that nobody uses at the moment; nginx.conf.tmpl keeps its ends of them longer.
 local KEPT_S, KEPT_MAX = 50, 32
@@ -41,7 +41,7 @@ end
 function _M.headers_of(sent, is_ours)
 	local list = {}
 	for name, value in pairs(sent) do
-		if NOT_COPIED[name] or is_ours(name) or find(name, "^sluice%-") then
+		if NOT_COPIED[name] or is_ours(name) or find(name, "sluice-", 1, true) == 1 then
 			value = nil
 		end
 		if type(value) == "table" then
@@ -99,89 +99,107 @@ local function head_of(question)
 	return concat(lines, "\r\n") .. "\r\n\r\n" .. (body or "")
 end
 
--- The status, and every header by its name in lower case: a list of values. nil and perhaps why there is none.
-local function read_head(receive)
-	local first, problem = receive("*l")
-	local status = tonumber(match(first or "", "^HTTP/1%.%d (%d%d%d)"))
-	local found = {}
-	if not status then
-		return nil, problem
+-- What has come, and more; nil and why there is no more before `deadline`. Whatever nginx has at hand comes with one read.
+local function read_more(socket, deadline, text)
+	local left = (deadline - ngx.now()) * 1000
+	if left < 1 then
+		return nil, "timeout"
 	end
-	for _ = 1, HEADERS_MAX do
-		local line = receive("*l")
-		if not line then
-			return nil
-		elseif line == "" then
-			return status, found
-		end
-		local name, value = match(line, "^([^:]+):[ \t]*(.*)$")
-		if name then
-			name = lower(name)
-			found[name] = found[name] or {}
-			found[name][#found[name] + 1] = value
-		end
-	end
+	socket:settimeout(left)
+	local more, problem = socket:receiveany(BLOCK)
+	return more and text .. more, problem
 end
 
--- Whether it ends, and not too late; and whether the connection can be used again. nginx keeps it if it knows the length, as with HTTP/1.0 there is no other end.
-local function read_body(receive, method, status, found)
+-- Every header of text[first..last], which are whole lines, by its name in lower case: a list of values. No patterns, which LuaJIT does not compile.
+local function headers_in(text, first, last)
+	local found = {}
+	while first < last do
+		local stop, colon = find(text, "\r\n", first, true), find(text, ":", first, true)
+		if colon and colon < stop then
+			local name, value = lower(sub(text, first, colon - 1)), sub(text, colon + (byte(text, colon + 1) == BLANK and 2 or 1), stop - 1)
+			local values = found[name]
+			if values then
+				values[#values + 1] = value
+			else
+				found[name] = { value }
+			end
+		end
+		first = stop + 2
+	end
+	return found
+end
+
+-- The status, the headers, and how many bytes have come of the body. nil and perhaps why there is none.
+local function read_head(socket, deadline)
+	local text, last = "", nil
+	while not last do
+		local more, problem = read_more(socket, deadline, text)
+		if not more then
+			return nil, problem
+		end
+		text = more
+		last = find(text, "\r\n\r\n", 1, true)
+		if not last and #text > HEAD_MAX then
+			return nil
+		end
+	end
+	local status = sub(text, 1, #"HTTP/1.") == "HTTP/1." and tonumber(sub(text, #"HTTP/1.1 2", #"HTTP/1.1 200"))
+	if not status then
+		return nil
+	end
+	return status, headers_in(text, find(text, "\r\n", 1, true) + 2, last), #text - last - 3
+end
+
+-- Whether it ends, and not too late; and whether the connection can be used again. nginx keeps it if it knows the length, as with HTTP/1.0 there is no other end. `length`: of
+-- it has come already.
+local function read_body(socket, deadline, method, status, found, length)
 	local is_kept = found.connection and lower(found.connection[1]) == "keep-alive"
 	if is_kept and (method == "HEAD" or status == 204 or status == 304) then
-		return true, true
+		return true, length == 0
 	end
 	local told = is_kept and found["content-length"] and tonumber(found["content-length"][1])
-	if told then
-		local bytes, problem = "", nil
-		if told > 0 and told <= BODY_MAX then
-			bytes, problem = receive(told)
-		end
-		return told <= BODY_MAX and (bytes ~= nil or problem == "closed"), bytes ~= nil and told <= BODY_MAX
+	if told and told > BODY_MAX then
+		return false, false
 	end
-	local length = 0
 	while length <= BODY_MAX do
-		local bytes, problem, rest = receive(BLOCK)
-		length = length + #(bytes or rest or "")
-		if not bytes then
-			return problem == "closed" and length <= BODY_MAX, false
+		if told and length >= told then
+			return true, length == told
 		end
+		local more, problem = read_more(socket, deadline, "")
+		if not more then
+			return problem == "closed", false
+		end
+		length = length + #more
 	end
 	return false, false
 end
 
 -- What read_head() says, of a connection that was kept or, without `may_repeat`, of one that is new. And whether it was closed before it had said anything.
-local function send(socket, question, receive, may_repeat)
+local function send(socket, question, deadline, may_repeat)
 	socket:settimeouts(CONNECT_MS, LIMIT_S * 1000, LIMIT_S * 1000)
 	if not socket:connect("unix:" .. _M.path, may_repeat and POOLED or ALONE) then
 		return nil
 	end
 	local is_sent, problem = socket:send(head_of(question))
-	local status, found
+	local status, found, length
 	if is_sent then
-		status, found = read_head(receive)
+		status, found, length = read_head(socket, deadline)
 	end
-	return status, found, not status and (found or problem) ~= "timeout" and socket:getreusedtimes() > 0
+	return status, found, length, not status and (found or problem) ~= "timeout" and socket:getreusedtimes() > 0
 end
 
 -- Status and headers; and whether the connection can be used again.
 local function talk(socket, question, wants_body)
 	local deadline = ngx.now() + LIMIT_S
-	local function receive(what)
-		local left = (deadline - ngx.now()) * 1000
-		if left < 1 then
-			return nil, "timeout"
-		end
-		socket:settimeout(left)
-		return socket:receive(what)
-	end
-	local status, found, was_closed = send(socket, question, receive, REPEATED[question.method] and not question.body)
+	local status, found, length, was_closed = send(socket, question, deadline, REPEATED[question.method] and not question.body)
 	if was_closed then
 		socket:close()
-		status, found = send(socket, question, receive, false)
+		status, found, length = send(socket, question, deadline, false)
 	end
 	if not status or not wants_body then
 		return status, found, false
 	end
-	local is_whole, is_kept = read_body(receive, question.method, status, found)
+	local is_whole, is_kept = read_body(socket, deadline, question.method, status, found, length)
 	if not is_whole then
 		return nil
 	end
@@ -215,13 +233,16 @@ local function arguments_of(target)
 	return at and sub(target, 1, at - 1) or target, at and sub(target, at + 1) or ""
 end
 
--- In the access phase of the server that questions go to: the pool, and host and path. nil: it has gone.
+-- In the server that questions go to: the pool. nil: it has gone.
+function _M.pool()
+	return pools.get(ngx.var.http_sluice_pool or "")
+end
+
+-- In its access phase: the pool, and host and path.
 function _M.receive()
 	local var = ngx.var
-	local pool, target = pools.get(var.http_sluice_pool or ""), var.http_sluice_target or "/"
+	local pool, target = _M.pool(), var.http_sluice_target or "/"
 	local path, arguments = arguments_of(target)
-	ngx.req.clear_header("Sluice-Pool")
-	ngx.req.clear_header("Sluice-Target")
 	if pool and (pool.proto == "h2c" or pool.proto == "h2") then
 		ngx.req.set_uri(decode.plain(path), false, true)
 		ngx.req.set_uri_args(arguments)

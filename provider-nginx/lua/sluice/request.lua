@@ -34,7 +34,7 @@ local begin, decide, upstream_of = balance.begin, balance.decide, balance.upstre
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
-local LATER = "later" -- in the place of an upstream: nginx.conf.tmpl
+local LATER, MOVED = "later", "moved" -- in the place of an upstream: nginx.conf.tmpl
 
 -- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
 local entered_for, entered_asked = 0, nil
@@ -149,7 +149,8 @@ local function stay(pool, asked)
 		local peer = pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
 		upstream = peer and decide(pool, peer)
 	else
-		local ctx = { asked = asked, stays_here = true, is_long = false }
+		-- With room for what the balancer puts there.
+		local ctx = { asked = asked, stays_here = true, is_long = false, pool = false, sticky = false, wanted = false, peer = false, session = false, tried = false, stays = false }
 		ngx.ctx = ctx
 		upstream = choose_peer(ctx, pool) and upstream_of(pool, ctx.peer)
 	end
@@ -297,22 +298,27 @@ answer_page = function(before, path)
 	return go_to_pool(asked, pool, asked.name, asked.header, before.has_claims)
 end
 
--- Access phase of the server that questions (question.lua) go to.
+-- Rewrite phase of the server that questions (question.lua) go to, as with enter().
+function _M.enter_question()
+	begin()
+	local pool = question.pool()
+	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
+	return peer and decide(pool, peer) or LATER
+end
+
+-- Its access phase, likewise.
 function _M.access_question()
 	local var = ngx.var
 	local pool, header, path = question.receive()
 	local name = uri.normal_name(uri.split_host(header) or "")
 	local asked = asked_of.new(QUESTIONS, 0, header, name, path)
 	asked.is_question, var.sluice_server_name = true, name
-	if access_log.is_on then
-		access_log.leave_out()
-	end
 	local location = pool and #pool.active > 0 and location_of(var, pool)
 	if not location then
-		return finish(503, "no endpoints\n", "no-endpoints")
+		return ngx.exit(503)
 	end
-	if pool.is_short then
-		return stay_late(pool, asked)
+	if access_log.is_on then
+		access_log.leave_out()
 	end
 	return hand_over(location, pool, asked)
 end
@@ -351,6 +357,14 @@ end
 local function enter_by_rules(asked, key, origin)
 	asked.is_settled, asked.origin = true, origin or ""
 	choose(asked, key, false, true)
+	local status, location = traffic.redirect_of(asked)
+	if status then
+		answer.move(asked, status, location)
+		if access_log.is_on then
+			access_log.refused("redirect")
+		end
+		return MOVED
+	end
 	asked.is_ready = asked.stays and traffic.pass(asked, asked.pool)
 	local upstream = asked.is_ready and stay(asked.pool, asked)
 	if not upstream then
@@ -359,8 +373,8 @@ local function enter_by_rules(asked, key, origin)
 	return upstream or LATER
 end
 
--- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows. Here nothing can be answered or waited
--- for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
+-- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows; MOVED: nginx answers. Here nothing else can be
+-- answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
 function _M.enter(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many, origin = look()

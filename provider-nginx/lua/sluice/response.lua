@@ -63,6 +63,9 @@ end
 
 -- Header filter of all answers where requests enter.
 function _M.filter()
+	if answer.fill_moved() then
+		return
+	end
 	if not refuse_interim() and has_context() then
 		change(ngx.ctx)
 	end

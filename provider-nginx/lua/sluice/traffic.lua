@@ -18,13 +18,14 @@ local pieces = require("sluice.pieces")
 local policy_of = require("sluice.policy").get
 local pools = require("sluice.pools")
 local question = require("sluice.question")
+local redirects = require("sluice.redirects")
 local rules = require("sluice.rules")
 local ways = require("sluice.ways")
 local balancer = require("ngx.balancer")
 
 local _M = {}
 
-local gsub, lower = string.gsub, string.lower
+local lower = string.lower
 
 local REMOVED = "(removed)" -- in place of the value of a header that we set ourselves: nginx.conf.tmpl
 local DEFAULT_CONNECT_S = 5
@@ -136,14 +137,9 @@ local function answer_rule(asked, rule)
 end
 
 local function redirect_to_https(asked, policy)
-	if policy.https_redirect and asked_of.scheme(asked) ~= "https" then
-		local _, name = asked_of.told_host(asked.header, asked.name)
-		local port = policy.https_port and ":" .. policy.https_port or ""
-		local target = asked_of.target(asked)
-		if policy.https_without_slash then
-			target = gsub(target, "/$", "")
-		end
-		return finish(asked, policy.https_redirect, "", { "Location", "https://" .. name .. port .. target }, "redirect")
+	local status, location = redirects.to_https(asked, policy)
+	if status then
+		return finish(asked, status, "", { "Location", location }, "redirect")
 	end
 end
 
@@ -433,6 +429,15 @@ function _M.go(asked, pool, on_ready)
 	if policy then
 		prepare_request(asked, policy, pool)
 	end
+end
+
+-- Status and location of the redirect with which the request is answered, without a body and whoever has sent it, once find() has been there; nil: go() has to tell.
+function _M.redirect_of(asked)
+	local rule = asked.rule
+	if not rule or rule == rules.LIMIT or rule.client or is_closed(asked, rule, asked.policy) then
+		return nil
+	end
+	return redirects.at_once(asked)
 end
 
 -- Does the same where a request can neither be answered nor wait, once find() has been there; false: go() has to do it. No request is

@@ -59,8 +59,9 @@ end
 function tests.headers_that_are_copied_are_set_or_taken_away()
 	local external = load("sluice.external")
 	local auth = external.parse({ target = {}, copied = { "copied", "X-A", "X-B", "X-C" } }, { text = function() end, changes = function() end })
-	local got = external.changes({ copied = { "1", nil, "bad\1" } }, auth)
-	equal(got[1].action .. got[1].name .. got[1].value(), "setX-A1")
+	local asked = { copied = { "1", nil, "bad\1" } }
+	local got = external.changes(asked, auth)
+	equal(got[1].action .. got[1].name .. got[1].value(asked), "setX-A1")
 	equal(got[2].action .. got[3].action, "removeremove")
 	for _, each in ipairs(external.changes({}, auth)) do
 		equal(each.action, "remove")
@@ -84,7 +85,7 @@ function tests.what_never_ends_counts_for_a_time()
 	ngx.now = real
 end
 
--- A connection that says these pieces, one for each time that it is read, and was used so often before; what became of it stands in it.
+-- A connection that says these pieces, one for each time that it is read, lines up to an empty one, and was used so often before; what became of it stands in it.
 local function connection(uses, pieces)
 	local socket = { pools = {}, closed = 0, kept = 0, sent = 0 }
 	function socket.settimeouts() end
@@ -98,9 +99,13 @@ local function connection(uses, pieces)
 		self.sent = self.sent + 1
 		return true
 	end
-	function socket.receive()
+	local is_line = true
+	function socket.receiveany()
 		local piece = table.remove(pieces, 1)
-		return piece, piece == nil and "closed" or nil
+		is_line = is_line and piece and not piece:find("\r\n\r\n", 1, true)
+		local text = is_line and piece .. "\r\n" or piece
+		is_line = is_line and piece ~= ""
+		return text, piece == nil and "closed" or nil
 	end
 	function socket.close(self) self.closed = self.closed + 1 end
 	function socket.setkeepalive(self)
@@ -129,11 +134,28 @@ function tests.a_connection_is_used_again_if_its_answer_has_an_end()
 		{ 0, 1, 200, "HTTP/1.1 200 OK", ended, "Content-Length: 3", "", "abc" },
 		{ 0, 1, nil, "HTTP/1.1 200 OK", alive, "Content-Length: 65537", "", "abc" },
 		{ 0, 1, nil, "HTTP/1.1 200 OK", alive },
+		{ 1, 0, 200, "HTTP/1.1 200 OK\r\n" .. alive .. "\r\nContent-Length: 3\r\n\r\nab", "c" },
+		{ 1, 0, 200, "HTTP/1.1 200 OK\r\n" .. alive .. "\r\nContent-Length: 1\r\n\r\na" },
+		{ 0, 1, 200, "HTTP/1.1 200 OK\r\n" .. alive .. "\r\nContent-Length: 1\r\n\r\nabc" },
+		{ 0, 1, 204, "HTTP/1.1 204 OK\r\n" .. alive .. "\r\n\r\nabc" },
+		{ 0, 1, nil, "HTTP/1.1 200 OK", "", ("x"):rep(65537) },
+		{ 0, 1, nil, "HTTP/1.1 200 OK", "A: " .. ("x"):rep(40000), "" },
+		{ 0, 1, nil, "SSH-2.0-200 OK", alive, "" },
 	}) do
 		local status, socket = ask(0, { unpack(case, 4, 9) })
-		equal(status, case[3])
+		equal(status or 0, case[3] or 0)
 		equal(socket.kept .. " " .. socket.closed, case[1] .. " " .. case[2])
 	end
+end
+
+function tests.headers_of_an_answer_are_found_line_by_line()
+	local question, standin = load("sluice.question"), require("standin")
+	question.path = "/nowhere"
+	standin.socket = connection(0, { "HTTP/1.1 401 No", "Set-Cookie: a=b: c", "set-cookie:d", "No colon", "Empty:", "X-A:  \tb ", "" })
+	local status, found = question.ask({ pool = "p", method = "GET", host = "h", target = "/", headers = {} }, true)
+	equal(status, 401)
+	equal(table.concat(found["set-cookie"], "|"), "a=b: c|d")
+	equal(found["empty"][1] .. "|" .. found["x-a"][1], "| \tb ")
 end
 
 function tests.what_may_be_sent_twice_is_when_a_kept_connection_has_ended()

@@ -114,7 +114,7 @@ function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
 	local LIMITED = "((rate_limits,(limit,1,60,0)))"
 	for _, case in ipairs({
 		{ "((source_access,(allow,(v4,0a000000,0affffff))))", true }, { "((source_access,(deny,(v4,0a000000,0affffff))))", false },
-		{ LIMITED, true }, { "((rewrite,(text,/b)))", true, "/b" }, { "((https_redirect,308))", false }, { "((basic_auth,(realm,x),(users,u)))", false },
+		{ LIMITED, true }, { "((rewrite,(text,/b)))", true, "/b" }, { "((https_redirect,308))", true }, { "((basic_auth,(realm,x),(users,u)))", false },
 		{ "((cors,(any_origin)))", true, "", true }, { "((timeouts,(read,1000)))", true, "", true }, { LIMITED, true, "", true, "proto http\nsticky c - -\ne a 1 10.0.0.1 80\n" },
 	}) do
 		require("standin").reset()
@@ -125,6 +125,24 @@ function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
 		assert((upstream ~= "later") == case[2], case[1])
 		assert(not case[3] or upstream:match("_http(.*)$") == case[3], upstream)
 		assert((ngx.ctx ~= nil) == (case[4] or false), case[1])
+	end
+end
+
+-- nginx answers; the head is made by the header filter that follows, and by no later one.
+function tests.a_redirect_is_made_before_the_access_phase()
+	local HTTPS = "((https_redirect,308),(hsts,(max_age,5)))"
+	for _, case in ipairs({
+		{ HTTPS, "moved" }, { "((https_redirect,308),(cors,(any_origin)))", "moved" }, { "((https_redirect,308),(body_max_bytes,5))", "later" },
+		{ "((https_redirect,308),(error_pages,(pool,p),(statuses,404)))", "later" }, { "((https_redirect,308),(basic_auth,(realm,x),(users,u)))", "later" },
+		{ "((https_redirect,308),(cors,(any_origin)))", "later", "OPTIONS" },
+	}) do
+		require("standin").reset()
+		local request = start(rows_of_rule(case[1]))
+		local answer = require("sluice.answer")
+		ngx.var.request_method, ngx.status = case[3] or "GET", 200
+		assert(request.enter("http:l") == case[2], case[1])
+		assert(answer.fill_moved() == (case[2] == "moved") and not answer.fill_moved())
+		assert(ngx.status == (case[2] == "moved" and 308 or 200) and ngx.header["Location"] == (case[2] == "moved" and "https://a/" or nil))
 	end
 end
 
