@@ -130,6 +130,8 @@ static struct str value(void *ctx, unsigned name)
 		return template_printf(&view->text, "%u", input->hard_stop_after_s);
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
 		return template_printf(&view->text, "%d", HOST_LEN_MAX);
+	case HAPROXY_CFG_VALUE_SERVER_WEIGHT:
+		return template_printf(&view->text, "%d", SERVER_WEIGHT);
 	case HAPROXY_CFG_VALUE_IDLE_COUNT:
 		return template_printf(&view->text, "%d", RENDER_IDLE_COUNT);
 	case HAPROXY_CFG_VALUE_IDLE_LOOK_S:

@@ -94,13 +94,14 @@ def servers_of(proxy: HAProxy) -> tuple[collections.Counter, collections.Counter
             running[words[1], words[3], words[7]] += 1
     filed: collections.Counter = collections.Counter()
     backend = ""
+    usual = re.search(r"^\tdefault-server weight (\d+) ", (proxy.state_dir / "haproxy.d/00-main.cfg").read_text(), re.M)[1]
     for path in sorted((proxy.state_dir / "haproxy.d").glob("slots-*.cfg")):
         for line in path.read_text().splitlines():
             words = line.split()
             if words[:1] == ["backend"]:
                 backend = words[1]
             elif words[:1] == ["server"]:
-                filed[backend, words[1], words[4]] += 1
+                filed[backend, words[1], words[4] if words[3:4] == ["weight"] else usual] += 1
     return running, filed
 
 
