@@ -39,10 +39,10 @@ static void add_servers(struct buf *out, struct slot *slot)
 		bool is_v6 = server->ip.family == AF_INET6;
 		if (!server->is_wanted || server->is_refused)
 			continue;
-		text_add(out, "\tserver %s %s%s%s:%u weight %u%s%s\n", server->name,
-			is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-			server->weight, slot->group->sort->server,
-			slot->words != NULL ? slot->words : "");
+		text_add(out, "\tserver %s %s%s%s:%u%s%s%s\n", server->name, is_v6 ? "[" : "",
+			server->ip.text, is_v6 ? "]" : "", server->port,
+			server->weight == SERVER_WEIGHT ? "" : " weight 0",
+			slot->group->sort->server, slot->words != NULL ? slot->words : "");
 	}
 }
 

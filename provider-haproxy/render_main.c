@@ -102,6 +102,15 @@ static struct str front_value(struct view *view, unsigned name)
 	}
 }
 
+/* What all servers of slots have. */
+static struct str server_value(struct view *view, unsigned name)
+{
+	int number = name == HAPROXY_CFG_VALUE_IDLE_COUNT    ? RENDER_IDLE_COUNT
+		     : name == HAPROXY_CFG_VALUE_IDLE_LOOK_S ? RENDER_IDLE_LOOK_S
+							     : SERVER_WEIGHT;
+	return template_printf(&view->text, "%d", number);
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -131,9 +140,9 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
 		return template_printf(&view->text, "%d", HOST_LEN_MAX);
 	case HAPROXY_CFG_VALUE_IDLE_COUNT:
-		return template_printf(&view->text, "%d", RENDER_IDLE_COUNT);
 	case HAPROXY_CFG_VALUE_IDLE_LOOK_S:
-		return template_printf(&view->text, "%d", RENDER_IDLE_LOOK_S);
+	case HAPROXY_CFG_VALUE_SERVER_WEIGHT:
+		return server_value(view, name);
 	case HAPROXY_CFG_VALUE_LABEL:
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:

@@ -26,6 +26,7 @@
 enum {
 	SLOTS_PER_GROUP = 64,
 	SLOTS_PER_RARE_GROUP = 4, /* of a class that only some tenants need */
+	SLOTS_SPARE_SOME = 256,   /* of many: an eighth of 10,000 would be 9 MB that nobody uses */
 	SLOTS_RARE_GROUPS_MAX =
 		1000, /* so that tenants cannot fill the memory with cookies and checks */
 	SLOTS_GROUPS_MAX = 10000,

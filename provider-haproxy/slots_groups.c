@@ -55,7 +55,9 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 
 size_t slots_spare(const struct slot_class *sort)
 {
-	return sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 8 : 0;
+	size_t eighth = sort->used_count / 8;
+	size_t some = SLOTS_SPARE_SOME + sort->used_count / 32;
+	return sort->is_common ? SLOTS_PER_GROUP + (eighth < some ? eighth : some) : 0;
 }
 
 /* How many slots the class should have, including used ones. */

@@ -81,15 +81,19 @@ class Bare:
 
 
 class ManyByHand(Bare):
-    """HAProxy with a backend for each of the hosts, which do nothing else: what so many sockets, servers and backends cost whoever serves them."""
+    """HAProxy with a backend for each of the hosts, which do nothing else: what so many sockets, servers and backends cost whoever serves them. With
+    `scripts` of Lua, if any."""
 
-    def __init__(self, names: list[str], ips: list[str], where: tuple[str, int], folder: pathlib.Path):
-        self._names, self._ips = names, ips
+    def __init__(self, names: list[str], ips: list[str], where: tuple[str, int], folder: pathlib.Path, ports: tuple[int, ...] = (ENDPOINT_PORT,),
+                 scripts: tuple[str, ...] = ()):
+        self._names, self._ips, self._ports, self._scripts = names, ips, ports, scripts
         super().__init__("haproxy-many", COMMANDS["haproxy"], where, folder, ips[0], names[0])
 
     def _more(self, folder: pathlib.Path) -> str:
         (folder / "hosts.map").write_text("".join(f"{name} app{number}\n" for number, name in enumerate(self._names)))
-        return "".join(f"\nbackend app{number}\n\tserver one {ip}:{ENDPOINT_PORT}\n" for number, ip in enumerate(self._ips))
+        servers = [f"\tserver at{port} @:{port}\n" for port in self._ports]
+        backends = [f"\nbackend app{number}\n" + "".join(servers).replace("@", ip) for number, ip in enumerate(self._ips)]
+        return "".join(["\nglobal\n" if self._scripts else "", *self._scripts, *backends])
 
 
 def addresses(count: int) -> list[str]:

@@ -34,17 +34,17 @@ LINES = [re.compile(text) for text in (
     rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)?(?: httponly)? dynamic(?: domain {WORD})?",
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
     r"\ttimeout [a-z-]+ \d+(?:ms|s|h|d)", r"\toption [a-z-]+(?: 1| delete)?", r"\tretries (?:3|10)", r"\tretry-on (?:conn-failure empty-response|425)", r"\thttp-reuse never", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
-    r"\ttune\.pool-(?:low|high)-fd-ratio \d+", r"\tdefault-server pool-purge-delay \d+s pool-low-conn \d+",
+    r"\ttune\.pool-(?:low|high)-fd-ratio \d+", r"\tdefault-server weight 100 pool-purge-delay \d+s pool-low-conn \d+",
     r"\.(?:if|elif) feature\(LUA\)(?: && !version_atleast\(2\.8\))?", r"\.else", r"\.endif",
     rf"\tlua-load(?:-per-thread)? {NAME}/haproxy\.d/lua-off\.lua(?: policies)?",
-    r"\ttune\.http\.maxhdr 256", rf"\tsetenv SLUICE_(?:QUESTIONS|CHECKS) unix@{NAME}", r"\ttune\.maxrewrite 3072", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
+    r"\ttune\.http\.maxhdr 256", r"\thttpclient\.ssl\.verify none", rf"\tsetenv SLUICE_(?:QUESTIONS|CHECKS) unix@{NAME}", r"\ttune\.maxrewrite 3072", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver inner unix@[a-zA-Z0-9/._-]+",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
-    r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
+    r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+(?: weight 0)?(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
-    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
+    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+(?: weight 0)? ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
-    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify none ssl-min-ver TLSv1\.2 ssl-max-ver TLSv1\.3 ciphers [A-Z0-9:-]+ alpn http/1\.1",
+    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+(?: weight 0)? ssl verify none ssl-min-ver TLSv1\.2 ssl-max-ver TLSv1\.3 ciphers [A-Z0-9:-]+ alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
     r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed )[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
     r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*",

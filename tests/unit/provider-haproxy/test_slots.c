@@ -335,6 +335,18 @@ static void a_keyword_in_a_value_says_nothing(void **state)
 			cases[i].is_sticky);
 }
 
+static void many_have_a_smaller_share_to_spare(void **state)
+{
+	static const size_t cases[][2] = {
+		{0, 64}, {80, 74}, {2000, 314}, {10000, 632}, {50000, 1882}};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		plain->used_count = cases[i][0];
+		assert_int_equal(slots_spare(plain), cases[i][1]);
+	}
+	plain->used_count = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +361,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_due, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_keyword_in_a_value_says_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			many_have_a_smaller_share_to_spare, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			slots_of_an_earlier_run_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
