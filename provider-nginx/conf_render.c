@@ -62,10 +62,10 @@ static struct fronts fronts_of(const struct view *view)
 static struct str port_number(struct view *view, unsigned name)
 {
 	const struct fronts fronts = fronts_of(view);
-	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
-			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
-			  : name == NGINX_CONF_VALUE_TOLD_PORT  ? fronts_told_port(&fronts)
-								: view->port_number;
+	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT     ? view->peer->port
+			  : name == NGINX_CONF_VALUE_SPLIT_PORT  ? view->split
+			  : name == NGINX_CONF_VALUE_PORT_NUMBER ? view->port_number
+								 : fronts_number(&fronts, name);
 	return template_printf(&view->text, "%u", number);
 }
 
@@ -73,8 +73,6 @@ static struct str port_number(struct view *view, unsigned name)
 static struct str front_value(struct view *view, unsigned name)
 {
 	const struct fronts fronts = fronts_of(view);
-	if (name == NGINX_CONF_VALUE_CLAIM_LEN_MAX)
-		return template_printf(&view->text, "%d", CLAIM_LEN_MAX);
 	if (name == NGINX_CONF_VALUE_CLIENT_HEADER)
 		return fronts_client_header(&fronts);
 	return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
@@ -91,7 +89,6 @@ static struct str value(void *ctx, unsigned name)
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
-	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
 	case NGINX_CONF_VALUE_CLIENT_HEADER:
 	case NGINX_CONF_VALUE_FRONT_NETWORK:
 	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
@@ -117,6 +114,9 @@ static struct str value(void *ctx, unsigned name)
 		return view->port->protocol == LISTENER_HTTPS ? STR("https") : STR("http");
 	case NGINX_CONF_VALUE_SHARD_DIGIT:
 		return template_printf(&view->text, "%02zx", view->shard);
+	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
+	case NGINX_CONF_VALUE_HTTPS_PORT:
+	case NGINX_CONF_VALUE_OWN_HTTPS_PORT:
 	case NGINX_CONF_VALUE_PEER_PORT:
 	case NGINX_CONF_VALUE_PORT_NUMBER:
 	case NGINX_CONF_VALUE_SPLIT_PORT:
