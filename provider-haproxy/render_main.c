@@ -118,18 +118,6 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
-	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
-	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
-	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
-	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
-	case HAPROXY_CFG_VALUE_JUMP:
-	case HAPROXY_CFG_VALUE_LAST_JUMP:
-	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
-	case HAPROXY_CFG_VALUE_HTTPS_PORT:
-	case HAPROXY_CFG_VALUE_OWN_HTTPS_PORT:
-	case HAPROXY_CFG_VALUE_TOLD_PORT:
-	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
-		return front_value(view, name);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -164,8 +152,9 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->system_ca);
 	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
 		return input->trace_context == TRACE_CONTEXT_SAMPLE ? STR("01") : STR("00");
+	default:
+		return front_value(view, name);
 	}
-	must(false);
 }
 
 /* A port is one frontend, or two if TLS is passed through for some hosts and terminated for others. */
