@@ -471,6 +471,13 @@ void decision_make(const struct decision_objects *objects,
 		collect_pools(&m);
 		return;
 	}
+	if (front_refuses(&m.parts, load_balancer)) {
+		struct decision_step *step = making_add_step(&m, STEP_ROUTE,
+			"%.*s, which names the client, is there several times: refused",
+			STR_FMT(load_balancer->forwarding->client_header));
+		making_end(&m, step, 400);
+		return;
+	}
 	if (route(&m))
 		return;
 	client_tell_handshake(&m);

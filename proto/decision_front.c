@@ -113,6 +113,21 @@ static void believe_scheme(struct request_parts *parts)
 		parts->port = (uint64_t)port;
 }
 
+bool front_refuses(const struct request_parts *parts, const struct load_balancer *balancer)
+{
+	const struct forwarding *f = balancer->forwarding;
+	const struct http_headers *headers = &parts->request->headers;
+	size_t count = 0;
+	if (f == NULL || f->client_header.len == 0 ||
+		str_eq_nocase(f->client_header, STR("x-forwarded-for")) ||
+		!networks_have(&f->trusted, parts->request->client) ||
+		reads_proxy(balancer, parts->request->port))
+		return false;
+	for (size_t i = 0; i < headers->count; i++)
+		count += str_eq_nocase(headers->items[i].name, f->client_header);
+	return count > 1;
+}
+
 bool front_believe(struct request_parts *parts, const struct load_balancer *balancer)
 {
 	const struct forwarding *f = balancer->forwarding;

@@ -55,6 +55,9 @@ struct str request_host_name(struct str host, struct arena *arena);
 /* What is said of the request by who has sent it, if the load balancer believes him; false: it does not. */
 bool front_believe(struct request_parts *parts, const struct load_balancer *balancer);
 
+/* He has several lines of a header that names one client: one of them may be the client's own, and nobody can tell which. */
+bool front_refuses(const struct request_parts *parts, const struct load_balancer *balancer);
+
 /* ---- decision_match.c ---- */
 
 enum match_outcome { MATCH_NO, MATCH_YES, MATCH_LIMIT };

@@ -112,7 +112,7 @@ struct class_text class_of_pool(
 	if (pool->protocol == POOL_H2C)
 		text_add(&server, " proto h2");
 	else if (pool->protocol == POOL_HTTPS && pool->tls == NULL)
-		text_add(&server, " ssl verify none%s alpn http/1.1 sni req.hdr(host),host_only",
+		text_add(&server, " ssl verify none%s alpn http/1.1 sni var(txn.n),host_only",
 			is_asked_in_tls(pool->health_check) ? " check-ssl" : "");
 	if (pool->stickiness != NULL && !is_tcp)
 		cookie_add(&lines, pool->stickiness, cookie_key, ret_refused);
@@ -158,7 +158,7 @@ char *class_words_of_tls(
 		text_add(&words, " crt %s/trust/%s.pem", paths->state_dir, trust->client.text);
 	add_terms(&words, tls);
 	if (!tls->nameless && str_is_empty(tls->server_name))
-		text_add(&words, " sni req.hdr(host),host_only");
+		text_add(&words, " sni var(txn.n),host_only");
 	else if (!tls->nameless)
 		text_add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
 	bool is_checked = pool->health_check != NULL && can_be_asked(pool->health_check);

@@ -88,6 +88,10 @@ static struct str front_value(struct view *view, unsigned name)
 		return believes_host(view) ? STR("txn.told") : STR("txn.n");
 	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
 		return believes_host(view) ? STR("txn.told_name") : STR("txn.h");
+	case HAPROXY_CFG_VALUE_HTTPS_PORT:
+		return template_printf(&view->text, "%u", port_of(view)->forwarding.https_port);
+	case HAPROXY_CFG_VALUE_OWN_HTTPS_PORT:
+		return template_printf(&view->text, "%u", port_of(view)->forwarding.own_https_port);
 	case HAPROXY_CFG_VALUE_TOLD_PORT:
 		return told_port(view);
 	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
@@ -123,16 +127,6 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_CIDR:
 		return template_printf(
 			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
-	case HAPROXY_CFG_VALUE_CLAIM_LEN_MAX:
-	case HAPROXY_CFG_VALUE_CLIENT_HEADER:
-	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
-	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
-	case HAPROXY_CFG_VALUE_JUMP:
-	case HAPROXY_CFG_VALUE_LAST_JUMP:
-	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
-	case HAPROXY_CFG_VALUE_TOLD_PORT:
-	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
-		return front_value(view, name);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
@@ -167,8 +161,9 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(input->system_ca);
 	case HAPROXY_CFG_VALUE_TRACE_FLAGS:
 		return input->trace_context == TRACE_CONTEXT_SAMPLE ? STR("01") : STR("00");
+	default:
+		return front_value(view, name);
 	}
-	must(false);
 }
 
 /* A port is one frontend, or two if TLS is passed through for some hosts and terminated for others. */
@@ -261,6 +256,12 @@ static bool appends(const struct view *view)
 {
 	const struct trusted_options options = trusted_of(view);
 	return trusted_proxies_append(&options, &port_of(view)->forwarding);
+}
+
+static bool has_one_client(const struct view *view)
+{
+	const struct trusted_options options = trusted_of(view);
+	return trusted_proxies_name_one(&options, &port_of(view)->forwarding);
 }
 
 /* Whether each request of a connection may have another client. */
@@ -361,6 +362,12 @@ static bool has_client_block(const struct view *view, enum haproxy_cfg_block blo
 		return port_of(view)->forwarding.keeps_claims;
 	case HAPROXY_CFG_BLOCK_MAKES_REQUEST_ID:
 		return port_of(view)->forwarding.makes_request_ids;
+	case HAPROXY_CFG_BLOCK_ONE_CLIENT:
+		return has_one_client(view);
+	case HAPROXY_CFG_BLOCK_NO_OWN_HTTPS:
+		return port_of(view)->forwarding.own_https_port == 0;
+	case HAPROXY_CFG_BLOCK_OWN_HTTPS:
+		return port_of(view)->forwarding.own_https_port != 0;
 	case HAPROXY_CFG_BLOCK_OWN_SCHEME:
 		return !believes_scheme(view);
 	case HAPROXY_CFG_BLOCK_PLAIN_SCHEME:

@@ -62,10 +62,10 @@ static struct fronts fronts_of(const struct view *view)
 static struct str port_number(struct view *view, unsigned name)
 {
 	const struct fronts fronts = fronts_of(view);
-	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT    ? view->peer->port
-			  : name == NGINX_CONF_VALUE_SPLIT_PORT ? view->split
-			  : name == NGINX_CONF_VALUE_TOLD_PORT  ? fronts_told_port(&fronts)
-								: view->port_number;
+	unsigned number = name == NGINX_CONF_VALUE_PEER_PORT     ? view->peer->port
+			  : name == NGINX_CONF_VALUE_SPLIT_PORT  ? view->split
+			  : name == NGINX_CONF_VALUE_PORT_NUMBER ? view->port_number
+								 : fronts_number(&fronts, name);
 	return template_printf(&view->text, "%u", number);
 }
 
@@ -73,8 +73,6 @@ static struct str port_number(struct view *view, unsigned name)
 static struct str front_value(struct view *view, unsigned name)
 {
 	const struct fronts fronts = fronts_of(view);
-	if (name == NGINX_CONF_VALUE_CLAIM_LEN_MAX)
-		return template_printf(&view->text, "%d", CLAIM_LEN_MAX);
 	if (name == NGINX_CONF_VALUE_CLIENT_HEADER)
 		return fronts_client_header(&fronts);
 	return template_printf(&view->text, "%s/%u", view->proxy.ip.text, view->proxy.bits);
@@ -88,19 +86,18 @@ static unsigned trust_depth(const struct terms *terms)
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
+	struct template_text *text = &view->text;
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
-		return template_address(&view->text, view->bind);
-	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
+		return template_address(text, view->bind);
 	case NGINX_CONF_VALUE_CLIENT_HEADER:
 	case NGINX_CONF_VALUE_FRONT_NETWORK:
 	case NGINX_CONF_VALUE_TRUSTED_NETWORK:
 		return front_value(view, name);
 	case NGINX_CONF_VALUE_CIDR:
-		return template_printf(
-			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
+		return template_printf(text, "%s/%u", view->range->ip.text, view->range->bits);
 	case NGINX_CONF_VALUE_GENERATION:
-		return template_printf(&view->text, "%016" PRIx64, view->generation);
+		return template_printf(text, "%016" PRIx64, view->generation);
 	case NGINX_CONF_VALUE_HOST:
 		return view->host;
 	case NGINX_CONF_VALUE_HOST_LABEL_TEXT:
@@ -110,13 +107,16 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_LOAD_BALANCER:
 		return str_from(view->port->load_balancer.text);
 	case NGINX_CONF_VALUE_PEER_ADDRESS:
-		return template_address(&view->text, &view->peer->ip);
+		return template_address(text, &view->peer->ip);
 	case NGINX_CONF_VALUE_POOL_NAME:
 		return str_from(view->pool->name.text);
 	case NGINX_CONF_VALUE_SCHEME:
 		return view->port->protocol == LISTENER_HTTPS ? STR("https") : STR("http");
 	case NGINX_CONF_VALUE_SHARD_DIGIT:
-		return template_printf(&view->text, "%02zx", view->shard);
+		return template_printf(text, "%02zx", view->shard);
+	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
+	case NGINX_CONF_VALUE_HTTPS_PORT:
+	case NGINX_CONF_VALUE_OWN_HTTPS_PORT:
 	case NGINX_CONF_VALUE_PEER_PORT:
 	case NGINX_CONF_VALUE_PORT_NUMBER:
 	case NGINX_CONF_VALUE_SPLIT_PORT:
@@ -131,7 +131,7 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_TRUST_BASE:
 		return str_from(view->trust->terms.base.text);
 	case NGINX_CONF_VALUE_TRUST_DEPTH:
-		return template_printf(&view->text, "%u", trust_depth(&view->trust->terms));
+		return template_printf(text, "%u", trust_depth(&view->trust->terms));
 	case NGINX_CONF_VALUE_TRUST_NAME:
 		return str_from(view->trust->name.text);
 	case NGINX_CONF_VALUE_CAUSE:
@@ -140,8 +140,7 @@ static struct str value(void *ctx, unsigned name)
 	case NGINX_CONF_VALUE_WAY_NAME:
 		return way_value(&view->way, name);
 	default:
-		return datagrams_value(
-			view->conf, view->port, (enum nginx_conf_value)name, &view->text);
+		return datagrams_value(view->conf, view->port, (enum nginx_conf_value)name, text);
 	}
 }
 

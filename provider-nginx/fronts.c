@@ -71,6 +71,19 @@ static bool appends(const struct fronts *fronts)
 	return trusted_proxies_append(&options, &fronts->port->forwarding);
 }
 
+static bool has_one_client(const struct fronts *fronts)
+{
+	const struct trusted_options options = trusted_of(fronts);
+	return trusts_proxies(fronts) &&
+	       trusted_proxies_name_one(&options, &fronts->port->forwarding);
+}
+
+static bool trusts_fronts(const struct fronts *fronts)
+{
+	return hears_scheme(fronts) || believes_host(fronts) || appends(fronts) ||
+	       has_one_client(fronts);
+}
+
 static bool makes_any_request_id(const struct fronts *fronts)
 {
 	const struct ports *ports = fronts->conf->ports;
@@ -86,10 +99,26 @@ static bool says_other_port(const struct fronts *fronts)
 	return fronts->port->protocol == LISTENER_HTTPS && fronts->port->forwarding.https_port != 0;
 }
 
-unsigned fronts_told_port(const struct fronts *fronts)
+/* X-Forwarded-Port, unless somebody else says it. */
+static unsigned told_port(const struct fronts *fronts)
 {
 	const struct port *port = fronts->port;
 	return says_other_port(fronts) ? port->forwarding.https_port : port->port;
+}
+
+unsigned fronts_number(const struct fronts *fronts, unsigned name)
+{
+	const struct port_forwarding *forwarding = &fronts->port->forwarding;
+	switch (name) {
+	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
+		return CLAIM_LEN_MAX;
+	case NGINX_CONF_VALUE_HTTPS_PORT:
+		return forwarding->https_port;
+	case NGINX_CONF_VALUE_OWN_HTTPS_PORT:
+		return forwarding->own_https_port;
+	default:
+		return told_port(fronts);
+	}
 }
 
 /* Of who is believed about clients. */
@@ -116,8 +145,12 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 		return makes_any_request_id(fronts);
 	case NGINX_CONF_BLOCK_MAKES_REQUEST_ID:
 		return fronts->port->forwarding.makes_request_ids;
+	case NGINX_CONF_BLOCK_ONE_CLIENT:
+		return has_one_client(fronts);
 	case NGINX_CONF_BLOCK_OWN_HOST:
 		return !believes_host(fronts);
+	case NGINX_CONF_BLOCK_OWN_HTTPS:
+		return fronts->port->forwarding.own_https_port != 0;
 	case NGINX_CONF_BLOCK_OWN_SCHEME:
 		return !believes_scheme(fronts);
 	case NGINX_CONF_BLOCK_READS_PROXY:
@@ -135,7 +168,7 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block)
 	case NGINX_CONF_BLOCK_TRUSTED_PROXIES:
 		return trusts_proxies(fronts);
 	case NGINX_CONF_BLOCK_TRUSTS_FRONTS:
-		return hears_scheme(fronts) || believes_host(fronts) || appends(fronts);
+		return trusts_fronts(fronts);
 	default:
 		return conf_option_block(fronts->conf->options, block);
 	}

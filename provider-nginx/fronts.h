@@ -18,7 +18,7 @@ bool fronts_block(const struct fronts *fronts, enum nginx_conf_block block);
 bool fronts_next_proxy(const struct fronts *fronts, size_t index, struct check_cidr *ret_network);
 bool fronts_next(const struct fronts *fronts, size_t index, struct check_cidr *ret_network);
 struct str fronts_client_header(const struct fronts *fronts);
-/* X-Forwarded-Port, unless somebody else says it. */
-unsigned fronts_told_port(const struct fronts *fronts);
+/* A number of this name. */
+unsigned fronts_number(const struct fronts *fronts, unsigned name);
 /* Whether clients may have addresses that are none of who connects. */
 bool fronts_name_others(const struct fronts *fronts);

@@ -14,6 +14,7 @@ struct want {
 	struct str load_balancer; /* id */
 	const struct listener *listener;
 	const struct forwarding *forwarding; /* of the load balancer; NULL: none */
+	uint16_t https_port;                 /* of its first listener for HTTPS; 0: none */
 };
 
 struct collecting {
@@ -61,6 +62,15 @@ static void reject(
 
 /* ---- wanted addresses ---- */
 
+static uint16_t first_https(const struct load_balancer *balancer)
+{
+	for (size_t i = 0; i < balancer->listeners.count; i++) {
+		if (balancer->listeners.items[i].protocol == LISTENER_HTTPS)
+			return (uint16_t)balancer->listeners.items[i].port;
+	}
+	return 0;
+}
+
 static void want_address(struct collecting *c, const struct listener *listener,
 	const struct load_balancer *balancer, const struct check_ip *ip)
 {
@@ -72,6 +82,7 @@ static void want_address(struct collecting *c, const struct listener *listener,
 		.load_balancer = balancer->key.id,
 		.listener = listener,
 		.forwarding = balancer->forwarding,
+		.https_port = first_https(balancer),
 	};
 }
 
@@ -200,6 +211,8 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 	c->udp_count += port_is_udp(port);
 	read_ranges(c, listener, port);
 	trusted_proxies_read(fronts_of(want), listener->reads_proxy, c->arena, &port->forwarding);
+	if (port->forwarding.https_port != 0 && port->forwarding.https_port != want->https_port)
+		port->forwarding.own_https_port = want->https_port;
 	return port;
 }
 

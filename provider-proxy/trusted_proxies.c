@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 
 #include <string.h>
+#include <strings.h>
 
 static bool is_header(const char *name)
 {
@@ -99,6 +100,16 @@ struct str trusted_proxies_header(
 	const struct trusted_options *options, const struct port_forwarding *forwarding)
 {
 	return are_given(options) ? options->header : str_from(forwarding->client_header);
+}
+
+bool trusted_proxies_name_one(
+	const struct trusted_options *options, const struct port_forwarding *forwarding)
+{
+	static const struct str list = STR("X-Forwarded-For");
+	struct check_cidr first;
+	const struct str header = trusted_proxies_header(options, forwarding);
+	return trusted_proxies_next(options, forwarding, 0, &first) &&
+	       (header.len != list.len || strncasecmp(header.p, list.p, list.len) != 0);
 }
 
 static bool has_fronts(

@@ -29,7 +29,8 @@ struct port_forwarding {
 	bool believes_host;
 	bool appends;
 	bool keeps_claims;
-	uint16_t https_port; /* 0: the listener's */
+	uint16_t https_port;     /* 0: the listener's */
+	uint16_t own_https_port; /* whoever tells it means https_port; 0: none */
 	bool makes_request_ids;
 };
 /* `forwarding` NULL: nothing is said. In the arena. */
@@ -45,6 +46,9 @@ struct trusted_options {
 bool trusted_proxies_next(const struct trusted_options *options,
 	const struct port_forwarding *forwarding, size_t index, struct check_cidr *ret_network);
 struct str trusted_proxies_header(
+	const struct trusted_options *options, const struct port_forwarding *forwarding);
+/* Whether there are some, and their header is one that names one client: only X-Forwarded-For is a list to which each adds, in lines of its own perhaps. */
+bool trusted_proxies_name_one(
 	const struct trusted_options *options, const struct port_forwarding *forwarding);
 /* One of those who are believed about the rest: the scheme, and who has asked them before. */
 bool trusted_proxies_next_front(const struct trusted_options *options,

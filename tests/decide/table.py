@@ -15,7 +15,7 @@ from lib.traffic_rows import check_answer, check_seen, joined, wanted_of  # noqa
 
 HTTP, HTTPS = 80, 443
 PORTS = {"http": HTTP, "https": HTTPS}
-OWN = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "content-length"}  # what providers say, and HTTP
+OWN = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "x-original-forwarded-for", "x-original-forwarded-host", "content-length"}  # what providers say, and HTTP
 
 
 class Pod:

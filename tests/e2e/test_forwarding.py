@@ -25,6 +25,7 @@ from lib.wait import wait_for
 FRONT, STRANGER = "127.0.0.77", "127.0.0.78"  # a proxy in front, and somebody else
 BELIEVED = {"trusted": ["127.0.0.77", "10.0.0.0/8"], "believes_scheme": True}
 FEW = {"kind": "policy", "id": "few", "rev": 1, "source_access": {"allow": ["203.0.113.0/24", "2001:db8::/32"]}}
+PIECES = {"kind": "policy", "id": "pieces", "rev": 1, "request_headers": [{"name": "X-Piece", "value": [{"value": "port"}]}]}
 SAFE = {"kind": "policy", "id": "safe", "rev": 1, "https_redirect": 308}
 CLASS = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}, "spec": {"controller": "k8s.io/ingress-nginx"}}
 
@@ -33,8 +34,8 @@ CLASS = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata
 def served(name: str, *arguments: str) -> Iterator[LocalProxy]:
     pair = self_signed("open.test")
     with Backend("app") as app, proxy_class(name)(arguments=list(arguments)) as proxy:
-        proxy.send(pool("app", app), FEW, SAFE, certificate("c", pair, "open.test", "few.test", "safe.test"), host("open.test", ("/", "app")),
-                   host("few.test", rule_of("/", "app", policy="few")), host("safe.test", rule_of("/", "app", policy="safe")))
+        proxy.send(pool("app", app), FEW, PIECES, SAFE, certificate("c", pair, "open.test", "few.test", "safe.test"), host("open.test", ("/", "app")),
+                   host("few.test", rule_of("/", "app", policy="few")), host("safe.test", rule_of("/", "app", policy="safe")), host("pieces.test", rule_of("/", "app", policy="pieces")))
         yield proxy
 
 
@@ -203,6 +204,18 @@ def test_the_port_of_https_may_be_another(proxy):
     serve(proxy, {**BELIEVED, "https_port": 443})
     assert seen(ask(proxy, "open.test", tls=True), "x-forwarded-port") == ["443"]
     assert seen(ask(proxy, "safe.test", {"X-Forwarded-Port": "9"}, tls=True), "x-forwarded-port") == ["9"]
+    # Our own one is told as the one that is for clients, to backends alone; X-Piece is what was told.
+    own = {"X-Forwarded-Port": str(proxy.https), "X-Forwarded-Proto": "https"}
+    for name in ("open.test", "safe.test"):
+        assert seen(ask(proxy, name, own), "x-forwarded-port") == ["443"]
+        assert seen(ask(proxy, name, own, tls=True), "x-forwarded-port") == ["443"]
+    assert seen(ask(proxy, "open.test", own, STRANGER), "x-forwarded-port") == [str(proxy.http)]
+    assert seen(ask(proxy, "pieces.test", own), "x-forwarded-port", "x-piece") == ["443", str(proxy.https)]
+    serve(proxy, {"trusted": [FRONT], "believes_port": True, "https_port": 443}, reads_proxy=True)
+    assert seen(ask(proxy, "open.test", first=proxy_header("203.0.113.7", to=proxy.https)), "x-forwarded-port", "x-forwarded-proto") == ["443", "http"]
+    assert seen(ask(proxy, "open.test", first=proxy_header("203.0.113.7", to=8443)), "x-forwarded-port") == ["8443"]
+    serve(proxy, BELIEVED)
+    assert seen(ask(proxy, "open.test", own), "x-forwarded-port") == [str(proxy.https)]
     serve(proxy, None)
     assert seen(ask(proxy, "open.test", tls=True), "x-forwarded-port") == [str(proxy.https)]
 

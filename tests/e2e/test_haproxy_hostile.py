@@ -40,14 +40,14 @@ LINES = [re.compile(text) for text in (
     r"\ttune\.http\.maxhdr 256", r"\thttpclient\.ssl\.verify none", rf"\tsetenv SLUICE_(?:QUESTIONS|CHECKS) unix@{NAME}", r"\ttune\.maxrewrite 3072", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver inner unix@[a-zA-Z0-9/._-]+",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
-    r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+(?: weight 0)?(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
+    r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+(?: weight 0)?(?: proto h2| ssl verify none alpn http/1\.1 sni var\(txn\.n\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+(?: weight 0)? ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+(?: weight 0)? ssl verify none ssl-min-ver TLSv1\.2 ssl-max-ver TLSv1\.3 ciphers [A-Z0-9:-]+ alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
     r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?!is_allowed )[a-z_]+ .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
-    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*",
+    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-(?:request|response|after-response) .*", r"\tstick-table .*", r"\tunique-id-format %\[uuid,regsub\(-,,g\)\]",
 )]
 
 
@@ -176,3 +176,16 @@ def test_hostile_pem():
         for path in (proxy.state_dir / "certs").glob("*.pem"):
             assert pathlib.Path(path).stat().st_mode & 0o777 == 0o600
             assert re.fullmatch(rb"(-----BEGIN [A-Z ]+-----\n([A-Za-z0-9+/=]+\n)+-----END [A-Z ]+-----\n)+(# checksum [0-9a-f]+\n)?", path.read_bytes())
+
+
+def test_hostile_fronts():
+    """Networks and the header of proxies in front, of a load balancer: what is neither is nobody's."""
+    everything = {key: True for key in ("believes_scheme", "believes_port", "believes_host", "appends", "keeps_claims", "request_id")}
+    with Backend("web") as web, HAProxy() as proxy:
+        proxy.send(certificate("default", self_signed("default.test")), pool("web", web), host("good.test", ("/", "web")))
+        for text in ["CF-Connecting-IP", *(each[:253] for each in HOSTILE if re.search(r"[^a-zA-Z0-9-]", each))]:
+            forwarding = {"trusted": [*(each[:253] for each in HOSTILE), "127.0.0.77/32"], "client_header": text, "https_port": 443, **everything}
+            proxy.apply(proxy.balancer(https=True, default_certificate="default", forwarding=forwarding))
+            check_files(proxy)
+        assert proxy.reached("good.test") == "web"
+        assert proxy.provider.events("check-failed") == []

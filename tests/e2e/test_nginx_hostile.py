@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import socket
 import subprocess
 
@@ -31,8 +32,8 @@ DIRECTIVES = {
     "client_body_buffer_size", "client_body_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path",
     "client_header_timeout", "large_client_header_buffers", "keepalive", "keepalive_timeout",
     "keepalive_requests", "uninitialized_variable_warn", "server_names_hash_bucket_size", "ssl_protocols", "ssl_prefer_server_ciphers", "ssl_session_cache",
-    "ssl_session_timeout", "ssl_buffer_size", "ssl_certificate", "ssl_certificate_key", "ssl_preread", "set_real_ip_from",
-    "real_ip_header", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size", "thread_pool", "limit_rate_after",
+    "ssl_session_timeout", "ssl_buffer_size", "ssl_certificate", "ssl_certificate_key", "ssl_preread", "set_real_ip_from", "geo",
+    "real_ip_header", "real_ip_recursive", "least_conn", "hash", "preread_timeout", "map_hash_max_size", "map_hash_bucket_size", "thread_pool", "limit_rate_after",
 }
 
 
@@ -44,7 +45,7 @@ def check_configuration(text: str) -> None:
     """Only directives of ours, nowhere a word of theirs."""
     assert MARK not in text
     for path, item in nginx_conf.walk(nginx_conf.parse(text)):
-        if path and path[-1] == "map":
+        if path and path[-1] in ("map", "geo"):
             continue  # keys
         assert is_known(item.name), f"{item.words} in {path}"
 
@@ -110,6 +111,19 @@ def test_hostile_text_in_every_field(proxy):
             assert link.recv(10) == b"tcp\n"
         notices = proxy.translator.status(LB)["notices"]
         assert {"PathRefused", "SourceRangeRefused"} <= {item["reason"] for item in notices}
+        assert not proxy.provider.complaints()
+
+
+def test_hostile_fronts(proxy):
+    """Networks and the header of proxies in front, of a load balancer: what is neither is nobody's."""
+    everything = {key: True for key in ("believes_scheme", "believes_port", "believes_host", "appends", "keeps_claims", "request_id")}
+    with Backend("good") as good:
+        proxy.send(pool("good", good), host("good.test", ("/", "good")))
+        for text in ["CF-Connecting-IP", *(each[:253] for each in TEXTS if re.search(r"[^a-zA-Z0-9-]", each))]:
+            forwarding = {"trusted": [*(each[:253] for each in TEXTS), "127.0.0.77/32"], "client_header": text, "https_port": 443, **everything}
+            proxy.apply(proxy.balancer(https=True, forwarding=forwarding))
+            check_configuration((proxy.state_dir / "nginx.conf").read_text())
+        assert proxy.reached("good.test") == "good"
         assert not proxy.provider.complaints()
 
 

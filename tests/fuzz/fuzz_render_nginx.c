@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { WORDS_MAX = 32, DEPTH_MAX = 4, FORM_LEN_MAX = 64 * 1024, PIECES_MAX = 64 };
+enum { WORDS_MAX = 32, DEPTH_MAX = 4, FORM_LEN_MAX = 64 * 1024, PIECES_MAX = 2048 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -63,21 +63,66 @@ static char take_escaped(struct lexer *lexer)
 	return c;
 }
 
-/* Within quotes nothing may be a variable, but in the one value that has to be quoted for its semicolons. */
-static bool is_forwarded(struct str word)
+/* Takes the first of these that the text begins with; false: none of them is. */
+static bool take_one(struct str *text, const char *const *words)
 {
-	static const char *const values[] = {
-		"for=$remote_addr;host=\"$http_host\";proto=http",
-		"for=\"[$remote_addr]\";host=\"$http_host\";proto=http",
-		"for=$sluice_for_begin$remote_addr$sluice_for_end;host=\"$http_host\";proto=http",
-	};
-	if (str_ends_with(word, STR("s")))
-		word.len--;
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		if (str_eq_c(word, values[i]))
-			return true;
+	for (; *words != NULL; words++) {
+		if (!str_starts_with(*text, str_from(*words)))
+			continue;
+		*text = str_skip(*text, strlen(*words));
+		return true;
 	}
 	return false;
+}
+
+/* Without the numbers behind an underscore, which are those of listeners. */
+static struct str without_labels(struct str word, char *room)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < word.len; i++) {
+		size_t digits = word.p[i] == '_' ? 1 : 0;
+		while (digits != 0 && i + digits < word.len && word.p[i + digits] >= '0' &&
+			word.p[i + digits] <= '9')
+			digits++;
+		if (digits > 1)
+			i += digits - 1;
+		else
+			room[len++] = word.p[i];
+	}
+	return (struct str){room, len};
+}
+
+static bool is_forwarded(struct str word)
+{
+	static const char *const clients[] = {"for=$remote_addr;host=\"",
+		"for=\"[$remote_addr]\";host=\"",
+		"for=$sluice_for_begin$remote_addr$sluice_for_end;host=\"", NULL};
+	static const char *const hosts[] = {
+		"$http_host\";proto=", "$sluice_told_host\";proto=", NULL};
+	static const char *const schemes[] = {"https", "http", "$sluice_told_scheme", NULL};
+	return take_one(&word, clients) && take_one(&word, hosts) && take_one(&word, schemes) &&
+	       word.len == 0;
+}
+
+/* What proxies in front have told. */
+static bool is_told(struct str word)
+{
+	static const char *const values[] = {":$sluice_front$http_x_forwarded_proto",
+		"$sluice_proxy_port:$sluice_front$http_x_forwarded_proto",
+		"$sluice_proxy_port:", "$sluice_proxy_port", "$sluice_front$http_x_forwarded_port",
+		"$http_x_forwarded_for, $realip_remote_addr", "$http_x_forwarded_for, $remote_addr",
+		NULL};
+	return take_one(&word, values) && word.len == 0;
+}
+
+/* Within quotes nothing may be a variable, but in the values that have to be quoted: for their semicolons, or because they may be empty. */
+static bool is_ours(struct str word)
+{
+	char room[256];
+	if (word.len > sizeof(room))
+		return false;
+	word = without_labels(word, room);
+	return is_forwarded(word) || is_told(word);
 }
 
 static void read_word(struct lexer *lexer, struct directive *directive)
@@ -101,7 +146,7 @@ static void read_word(struct lexer *lexer, struct directive *directive)
 		take(lexer);
 		must(is_space(peek(lexer)) || peek(lexer) == ';' || peek(lexer) == '{');
 	}
-	must(!has_variable || is_forwarded((struct str){word, len}));
+	must(!has_variable || is_ours((struct str){word, len}));
 	lexer->room += len;
 	directive->words[directive->count] = (struct str){word, len};
 	directive->is_quoted[directive->count] = is_quoted;

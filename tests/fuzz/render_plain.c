@@ -144,6 +144,73 @@ static void fill_balancers(struct world *world)
 	must(world_stage(world, &balancers[1]));
 }
 
+void world_fill_forwarding(struct forwarding *forwarding, unsigned which)
+{
+	forwarding->believes_scheme = (which & 1) != 0;
+	forwarding->believes_port = (which & 2) != 0;
+	forwarding->believes_host = (which & 4) != 0;
+	forwarding->appends = (which & 8) != 0;
+	forwarding->keeps_claims = (which & 16) != 0;
+	forwarding->request_id = (which & 32) != 0;
+}
+
+/* With each header, with and without the PROXY protocol, and with hosts whose TLS is passed through and without them. */
+static void fill_fronts_of(struct world *world, unsigned which, unsigned more)
+{
+	static struct str trusted[] = {STR("10.0.0.0/8")};
+	bool reads_proxy = (more & 1) != 0;
+	uint16_t port = (uint16_t)(20000 + 2 * (which * 8 + more));
+	struct forwarding forwarding = {.trusted = {trusted, 1}, .https_port = 443};
+	struct listener listeners[] = {
+		{.port = port, .protocol = LISTENER_HTTP, .reads_proxy = reads_proxy},
+		{.port = port + 1, .protocol = LISTENER_HTTPS, .reads_proxy = reads_proxy},
+	};
+	char name[32];
+	(void)snprintf(name, sizeof(name), "lb-%u-%u", which, more);
+	struct str id = arena_str(&world->arena, str_from(name));
+	struct load_balancer balancer = {.key = {.kind = LB_LOAD_BALANCER, .id = id},
+		.forwarding = &forwarding,
+		.listeners = {listeners, 2}};
+	/* Ids of requests are lines of their own; there are no more ports for all of it. */
+	world_fill_forwarding(&forwarding, reads_proxy ? which : which + WORLD_FRONTS / 2);
+	if ((more & 2) != 0)
+		forwarding.client_header = STR(WORLD_CLIENT_HEADER);
+	must(world_stage(world, &balancer));
+	if ((more & 4) != 0)
+		fill_host(world, id.p, "b.test", "p3");
+}
+
+/* What is no HTTP, behind a proxy that speaks the PROXY protocol. */
+static void fill_fronts_of_connections(struct world *world)
+{
+	static struct str trusted[] = {STR("10.0.0.0/8")};
+	struct forwarding forwarding = {.trusted = {trusted, 1}};
+	for (unsigned i = 0; i < 2; i++) {
+		uint16_t port = (uint16_t)(30000 + 10 * i);
+		struct listener listeners[] = {
+			{.port = port,
+				.protocol = LISTENER_TCP,
+				.pool = STR("p3"),
+				.reads_proxy = true},
+			{.port = port + 1,
+				.protocol = LISTENER_TLS_PASSTHROUGH,
+				.reads_proxy = true},
+			{.port = port + 2,
+				.protocol = LISTENER_UDP,
+				.pool = STR("p3"),
+				.reads_proxy = true},
+			{.port = port + 3, .protocol = LISTENER_HTTP, .reads_proxy = true},
+			{.port = port + 4, .protocol = LISTENER_HTTPS, .reads_proxy = true},
+		};
+		struct load_balancer balancer = {
+			.key = {.kind = LB_LOAD_BALANCER, .id = i == 0 ? STR("lb-a") : STR("lb-b")},
+			.forwarding = i == 0 ? &forwarding : NULL,
+			.listeners = {listeners, 5}};
+		must(world_stage(world, &balancer));
+		fill_host(world, i == 0 ? "lb-a" : "lb-b", "b.test", "p3");
+	}
+}
+
 void world_fill_plain(struct world *world)
 {
 	static const struct str words[] = {STR("A"), STR("/a"), STR("a.test"), STR("*.a.test"),
@@ -152,6 +219,11 @@ void world_fill_plain(struct world *world)
 		world_keep(world, words[i]);
 	fill_pools(world);
 	fill_balancers(world);
+	fill_fronts_of_connections(world);
+	for (unsigned which = 0; which < WORLD_FRONTS / 2; which++) {
+		for (unsigned more = 0; more < 8; more++)
+			fill_fronts_of(world, which, more);
+	}
 	fill_host(world, "lb", "a.test", NULL);
 	fill_host(world, "lb2", "*.a.test", NULL);
 	fill_host(world, "lb", "b.test", "p3");

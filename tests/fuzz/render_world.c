@@ -443,7 +443,33 @@ static void draw_listeners(struct world *world, struct load_balancer *balancer)
 			.idle_s = port_of(world),
 			.responses = world_pick(world, 3),
 			.one_way = world_pick(world, 2) == 1,
+			.reads_proxy = world_pick(world, 4) == 3,
 		};
+}
+
+/* A name of a header that can be one says nothing; every other one is as it was drawn. */
+static struct str draw_client_header(struct world *world)
+{
+	struct str name = text(world, WORLD_CLIENT_HEADER);
+	for (size_t i = 0; i < name.len; i++) {
+		bool is_of_names = (name.p[i] >= 'a' && name.p[i] <= 'z') ||
+				   (name.p[i] >= 'A' && name.p[i] <= 'Z') ||
+				   (name.p[i] >= '0' && name.p[i] <= '9') || name.p[i] == '-';
+		if (!is_of_names)
+			return name;
+	}
+	return world_pick(world, 2) != 0 ? STR(WORLD_CLIENT_HEADER) : STR_NONE;
+}
+
+static struct forwarding *draw_forwarding(struct world *world)
+{
+	struct forwarding *forwarding = arena_calloc(&world->arena, 1, sizeof(*forwarding));
+	unsigned flags = world_pick(world, WORLD_FRONTS);
+	world_fill_forwarding(forwarding, flags);
+	forwarding->trusted = list_of(world, "10.0.0.0/8");
+	forwarding->client_header = draw_client_header(world);
+	forwarding->https_port = world_pick(world, 3) * 443;
+	return forwarding;
 }
 
 /* What load balancers of their own have. */
@@ -480,6 +506,7 @@ static void draw_balancer(struct world *world)
 	};
 	draw_listeners(world, &balancer);
 	draw_wishes(world, &balancer);
+	balancer.forwarding = world_pick(world, 2) != 0 ? draw_forwarding(world) : NULL;
 	(void)world_stage(world, &balancer);
 }
 

@@ -56,6 +56,10 @@ extern const char world_authority_key[];
 /* How handshakes with backends are made: 0 as usual, or one of the others. */
 enum { WORLD_TERMS = 5 };
 void world_fill_terms(struct pool_tls *tls, unsigned which);
+/* Who is believed about what, as one of so many. */
+enum { WORLD_FRONTS = 64 };
+#define WORLD_CLIENT_HEADER "CF-Connecting-IP"
+void world_fill_forwarding(struct forwarding *forwarding, unsigned which);
 /* Stages some objects; false: there are no bytes left. */
 bool world_draw(struct world *world);
 /* Stages a state with everything that a configuration can have, all of it harmless. */

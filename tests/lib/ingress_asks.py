@@ -100,7 +100,7 @@ class Asker:
             headers["Authorization"] = "Basic " + base64.b64encode(wish["user"].encode()).decode()
         if wish.get("keeps"):
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in state["cookies"].items())
-        text = f"{method} {wish.get('target', '/')} HTTP/1.1\r\n" + "".join(f"{key}: {value}\r\n" for key, value in headers.items()) + "\r\n"
+        text = f"{method} {wish.get('target', '/')} HTTP/1.1\r\n" + "".join(f"{key}: {line}\r\n" for key, value in headers.items() for line in ([value] if isinstance(value, str) else value)) + "\r\n"
         with contextlib.closing(self._connect(wish, host)) as link:
             state["cipher"] = link.cipher()[0] if wish.get("tls") else None
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer may be there before all was read

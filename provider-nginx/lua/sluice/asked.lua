@@ -128,9 +128,8 @@ end
 
 -- Likewise, as backends are told it.
 function _M.told_port(asked)
-	local var = ngx.var
-	local told = var.sluice_told_port
-	return told and told ~= "" and told or var.sluice_said_port or tostring(asked.port)
+	local said = ngx.var.sluice_said_port
+	return said and said ~= "" and said or tostring(asked.port)
 end
 
 -- The host that backends are told, by who is believed about it or by the Host header, and its name as routes have names.

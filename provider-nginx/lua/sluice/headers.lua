@@ -125,12 +125,12 @@ function _M.is_claim(name)
 	return OWN[name] or find(name, "x-forwarded-", 1, true) == 1
 end
 
--- The value of Forwarded, and the server name for backends that speak TLS. `host` and `name`: those of the request.
+-- The value of Forwarded, and the server name for backends that speak TLS: the name that was asked for, whatever a proxy in front says. `host` and `name`: those of the request.
 function _M.forwarded(var, host, name)
 	local client, told = var.remote_addr, var.sluice_told_scheme
 	-- Where the host is told, the scheme is.
 	if told and told ~= "" then
-		host, name = asked_of.told_host(host, name)
+		host = asked_of.told_host(host)
 	end
 	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
 	return "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. (told and told ~= "" and told or var.scheme), name

@@ -193,7 +193,7 @@ static void words_of_tls_leave_nothing_open(void **state)
 		const char *words;
 	} rows[] = {
 		{{.verify = TLS_VERIFY_OFF}, 0,
-			" ssl verify none sni req.hdr(host),host_only alpn http/1.1"},
+			" ssl verify none sni var(txn.n),host_only alpn http/1.1"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 1,
 			" ssl verify none sni str(a.b) check-sni a.b alpn h2 check-alpn h2"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 3,
