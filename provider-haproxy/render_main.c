@@ -88,6 +88,8 @@ static struct str front_value(struct view *view, unsigned name)
 		return believes_host(view) ? STR("txn.told") : STR("txn.n");
 	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
 		return believes_host(view) ? STR("txn.told_name") : STR("txn.h");
+	case HAPROXY_CFG_VALUE_NAME_SAMPLE:
+		return believes_host(view) ? STR("var(txn.told_name)") : STR("var(txn.n),lower");
 	case HAPROXY_CFG_VALUE_TOLD_PORT:
 		return told_port(view);
 	case HAPROXY_CFG_VALUE_FRONT_NETWORK:
@@ -120,6 +122,7 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_HOST_VARIABLE:
 	case HAPROXY_CFG_VALUE_JUMP:
 	case HAPROXY_CFG_VALUE_LAST_JUMP:
+	case HAPROXY_CFG_VALUE_NAME_SAMPLE:
 	case HAPROXY_CFG_VALUE_NAME_VARIABLE:
 	case HAPROXY_CFG_VALUE_TOLD_PORT:
 	case HAPROXY_CFG_VALUE_TRUSTED_NETWORK:
