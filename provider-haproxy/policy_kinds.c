@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-static bool is_refused_so(const struct rate_limits *limits)
+static bool is_usual_limit(const struct rate_limits *limits)
 {
-	return limits->status == 0 || limits->status == 429 || limits->status == 503;
+	bool is_usual_status =
+		limits->status == 0 || limits->status == 429 || limits->status == 503;
+	return is_usual_status && limits->exempt.count == 0;
 }
 
 /* '0': its path is something else. */
@@ -27,7 +29,7 @@ static char kind_digit(const struct policy *policy, const char *rest)
 	if (strcmp(rest, "a") == 0)
 		return '4';
 	if (strcmp(rest, "b") == 0)
-		return is_refused_so(policy->rate_limits) ? '5' : '0';
+		return is_usual_limit(policy->rate_limits) ? '5' : '0';
 	if (strcmp(rest, "R") == 0)
 		return group_digit(policy);
 	if (strcmp(rest, "o") == 0 || strcmp(rest, "c") == 0 || strcmp(rest, "ok") == 0 ||

@@ -31,7 +31,7 @@ static void one_thing_said_is_a_kind(void **state)
 	assert_kind(&policy, "-ck", "600");
 }
 
-static void rate_limits_are_refused_with_usual_statuses(void **state)
+static void rate_limits_are_usual_ones(void **state)
 {
 	struct rate_limits limits = {.status = 503};
 	struct policy policy = {.rate_limits = &limits};
@@ -40,6 +40,9 @@ static void rate_limits_are_refused_with_usual_statuses(void **state)
 	limits.status = 429;
 	assert_kind(&policy, "-b", "500");
 	limits.status = 509;
+	assert_kind(&policy, "-b", "");
+	struct str network[] = {STR("10.0.0.0/8")};
+	limits = (struct rate_limits){.status = 429, .exempt = {network, 1}};
 	assert_kind(&policy, "-b", "");
 }
 
@@ -98,7 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_thing_said_is_a_kind),
-		cmocka_unit_test(rate_limits_are_refused_with_usual_statuses),
+		cmocka_unit_test(rate_limits_are_usual_ones),
 		cmocka_unit_test(https_is_said_besides),
 		cmocka_unit_test(paths_are_a_slash_and_a_group),
 		cmocka_unit_test(several_things_are_none),
