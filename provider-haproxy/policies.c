@@ -4,6 +4,7 @@
 #include "provider-haproxy/certs.h"
 #include "provider-haproxy/clients.h"
 #include "provider-haproxy/policies_text.h"
+#include "provider-haproxy/policy_kinds.h"
 #include "provider-haproxy/policy_lists.h"
 #include "provider-haproxy/policy_others.h"
 #include "provider-haproxy/policy_rates.h"
@@ -152,6 +153,7 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	const struct cors *cors, const struct name *lists)
 {
 	struct str flags = flags_of(arena, policy, cors);
+	struct str kind = policy_kinds_of(arena, policy, flags);
 	struct str port = policy->https_port != 0
 				  ? arena_printf(arena, ":%" PRIu64, policy->https_port)
 				  : STR("");
@@ -172,12 +174,13 @@ static struct str policy_text(struct arena *arena, const struct policy *policy,
 	uint64_t timeout = server_timeout_ms(policy->timeouts);
 	uint64_t body = policy->body_max_bytes < INT64_MAX ? policy->body_max_bytes : INT64_MAX;
 	return arena_printf(arena,
-		"%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
+		"%.*s%.*s|%" PRIu64 "|%" PRIu64 "|%.*s|%.*s|%s|%.*s|%.*s|%.*s|%.*s|%.*s|%" PRIu64
 		"|%.*s|%.*s|%.*s|%.*s|%.*s%.*s",
-		STR_FMT(flags), body, policy->https_redirect, STR_FMT(port), STR_FMT(hsts),
-		lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes), STR_FMT(limits),
-		STR_FMT(answer), timeout, STR_FMT(fallback), STR_FMT(fallback_changes),
-		STR_FMT(passwords), STR_FMT(pages), STR_FMT(retries), STR_FMT(mirrors));
+		STR_FMT(kind), STR_FMT(flags), body, policy->https_redirect, STR_FMT(port),
+		STR_FMT(hsts), lists->text, STR_FMT(shared), STR_FMT(path), STR_FMT(changes),
+		STR_FMT(limits), STR_FMT(answer), timeout, STR_FMT(fallback),
+		STR_FMT(fallback_changes), STR_FMT(passwords), STR_FMT(pages), STR_FMT(retries),
+		STR_FMT(mirrors));
 }
 
 /* ---- policies ---- */

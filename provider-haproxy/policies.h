@@ -31,7 +31,7 @@
  *
  * Where owners are asked for, a bar and the Ingress follow at the end of each but the last two (route_writer.h).
  *
- * Flags are letters: s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
+ * Flags are letters behind a dash, which policies of one kind have digits before (policy_kinds.h): s redirect to HTTPS, h HSTS, o CORS for any origin, c for those listed, k with credentials, d networks are refused, a others than those
  * listed are, r rate limits, b one that a table of HAProxy's follows, i with a second one, n limits of concurrent requests, q the request is changed, R only its path, which is made of texts, groups and itself, m bodies are limited, l Location or cookies of the backend are changed, p headers of the answer are, w there is a timeout, x another server is asked, f there is a pool that stands in, g one answers in place of errors, j others get copies, v something is made of a Service's name, e other endpoints are asked as retries say, z none is that could have got the request twice, u there are passwords, y one of the guards is enough. Conditions stand between ampersands: letters of subject and match, name, semicolon, value. Pieces stand between
  * exclamation marks: the letter of a value, and its text. Limits, between ampersands, are requests, seconds and burst with semicolons; those of a table are four numbers each, with semicolons: ticks a second, ticks of a request, how many may be ahead of one that is served, and of the next. So do changes, between ampersands: the letter of the action, name, semicolon, pieces. Texts and what takes their place stand
  * between ampersands, with a semicolon between the two.

@@ -103,6 +103,15 @@ local function encode_text(text)
 	end))
 end
 
+local function percent(byte)
+	return string.format("%%%02X", byte:byte())
+end
+
+-- Bytes that a path cannot have (RFC 3986, section 3.3).
+local function encode_for_path(text)
+	return (text:gsub("[^%w%-._~!$&'()*+,;=:@/%%]", percent))
+end
+
 -- ---- conditions ----
 
 -- Steps of a search, as PCRE2 counts them.
@@ -222,13 +231,34 @@ local function choose(txn)
 	txn:set_var("txn.r", not is_good and "none|e|" or found and found.route or "none|d|")
 end
 
--- Likewise where only paths are looked at, which costs a tenth: no objects of the request are made. From the row, a `<` and the path to the route, a `<` and the
--- expression, encoded.
+-- What a group has found, as a path has it, behind an equals sign; HAProxy does not tell each (group_of).
+local function told_group(groups, number)
+	local group = groups[number + 1]
+	if not group then
+		return ""
+	end
+	return "=" .. (group:find("[%c\127]") and "" or encode_for_path(group))
+end
+
+-- Behind the expression the first two groups, where they are not so long that all of it would not fit a buffer.
+local function with_groups(text, found, path)
+	if found.regex == "" or #text + 6 * #path > 12288 then
+		return text
+	end
+	local is_matched, groups = code_of(found.regex):match(path)
+	return is_matched and text .. "<" .. told_group(groups, 1) .. "<" .. told_group(groups, 2) or text
+end
+
+-- Likewise where only paths are looked at, which costs a tenth: no objects of the request are made. From the row, a `<` and the path to the route, a `<`, the
+-- expression, encoded, and what it has found.
 local function choose_by_path(text)
 	local row, path = text:match("^([^<]*)<(.*)$")
 	local request = {f = {path = function() return path end}}
 	local is_good, found = pcall(find, request, row)
-	return (not is_good and "none|e|<") or (not found and "none|d|<") or found.route .. "<" .. found.encoded_regex
+	if not is_good or not found then
+		return is_good and "none|d|<" or "none|e|<"
+	end
+	return with_groups(found.route .. "<" .. found.encoded_regex, found, path)
 end
 
 -- ---- decoded paths ----
@@ -270,10 +300,6 @@ local function compared(txn)
 end
 
 -- ---- texts made of pieces ----
-
-local function percent(byte)
-	return string.format("%%%02X", byte:byte())
-end
 
 -- The same for all that is made for a request.
 local function id_of(txn)
@@ -429,7 +455,7 @@ local function rewrite(text)
 	for _, part in ipairs(pieces_of(pieces)) do
 		local value = parts_of_path[part.letter](part, path, skipped, regex)
 		if not value:find("[%c\127]") then
-			made[#made + 1] = value:gsub("[^%w%-._~!$&'()*+,;=:@/%%]", percent)
+			made[#made + 1] = encode_for_path(value)
 		end
 	end
 	local other = table.concat(made)

@@ -92,6 +92,8 @@ static struct str front_value(struct view *view, unsigned name)
 		return template_printf(&view->text, "%u", port_of(view)->forwarding.https_port);
 	case HAPROXY_CFG_VALUE_OWN_HTTPS_PORT:
 		return template_printf(&view->text, "%u", port_of(view)->forwarding.own_https_port);
+	case HAPROXY_CFG_VALUE_NAME_SAMPLE:
+		return believes_host(view) ? STR("var(txn.told_name)") : STR("var(txn.n),lower");
 	case HAPROXY_CFG_VALUE_TOLD_PORT:
 		return told_port(view);
 	case HAPROXY_CFG_VALUE_FRONT_NETWORK:

@@ -155,7 +155,7 @@ static void long_values_of_cors_are_left_out(void **state)
 	(void)state;
 	memset(text, 'A', sizeof(text));
 	assert_true(write_policy(&policy));
-	assert_value("yaaaaaaaaaaaaaaaa", "-|0|0|||@||||||||||||||0|||||||||");
+	assert_value("yaaaaaaaaaaaaaaaa", "300-|0|0|||@||||||||||||||0|||||||||");
 }
 
 static void answers_are_changed_by_fields(void **state)
@@ -269,7 +269,8 @@ static void what_haproxy_cannot_time_is_told(void **state)
 		const char *told;
 	} cases[] = {
 		{{.read_ms = 400}, "-w|0|0|||@||||||||||||||400|||||||||", NULL},
-		{{.send_ms = 30000}, "-|0|0|||@||||||||||||||0|||||||||", "a timeout for sending"},
+		{{.send_ms = 30000}, "300-|0|0|||@||||||||||||||0|||||||||",
+			"a timeout for sending"},
 		{{.send_ms = 90000}, "-w|0|0|||@||||||||||||||90000|||||||||", NULL},
 		{{.send_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6|||||||||",
 			"a timeout for sending"},
@@ -302,12 +303,12 @@ static void rates_are_followed_by_tables_where_they_fit(void **state)
 		const char *flags;
 		const char *text;
 	} cases[] = {
-		{limits, 1, "b", "5000000;500000;25000000;25500000"},
-		{limits, 2, "bi",
+		{limits, 1, "500-b", "5000000;500000;25000000;25500000"},
+		{limits, 2, "-bi",
 			"5000000;500000;25000000;25500000;2982616;178956960;894784800;1073741760"},
-		{limits, 3, "r", "10;1;50&1;60;5&1;1;0"},
-		{&rare, 1, "r", "1;3600;0"},
-		{&much, 1, "r", "5000001;1;0"},
+		{limits, 3, "-r", "10;1;50&1;60;5&1;1;0"},
+		{&rare, 1, "-r", "1;3600;0"},
+		{&much, 1, "-r", "5000001;1;0"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -316,7 +317,7 @@ static void rates_are_followed_by_tables_where_they_fit(void **state)
 		char wanted[200];
 		draft.count = 0;
 		assert_true(write_policy(&policy));
-		snprintf(wanted, sizeof(wanted), "-%s|0|0|||@|||||||%s|0|429|||||0|||||||||",
+		snprintf(wanted, sizeof(wanted), "%s|0|0|||@|||||||%s|0|429|||||0|||||||||",
 			cases[i].flags, cases[i].text);
 		assert_value("yaaaaaaaaaaaaaaaa", wanted);
 	}
