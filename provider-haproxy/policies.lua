@@ -291,12 +291,25 @@ local function decode_path(txn)
 	end
 end
 
+-- Rows have its paths decoded, with blanks and the like encoded again (provider-proxy/paths.h).
+local function is_decoded_host(txn)
+	return (txn:get_var("txn.k") or ""):sub(1, 1) == "e"
+end
+
 -- What rules were compared with, and whether it was decoded.
 local function compared(txn)
-	if (txn:get_var("txn.k") or ""):sub(1, 1) == "e" then
+	if is_decoded_host(txn) then
 		return decode(txn:get_var("txn.p")), true
 	end
 	return txn.f:path() or "", false
+end
+
+-- What follows the path of the rule, whose length counts in the path as it stands in rows.
+local function rest_of(txn, length)
+	if is_decoded_host(txn) then
+		return decode(txn:get_var("txn.p"):sub(length + 1))
+	end
+	return (txn.f:path() or ""):sub(length + 1)
 end
 
 -- ---- texts made of pieces ----
@@ -345,7 +358,7 @@ local values = {
 	end,
 	r = function(txn)
 		local skipped = tonumber(fields_of(txn:get_var("txn.r"))[3])
-		return skipped and compared(txn):sub(skipped + 1)
+		return skipped and rest_of(txn, skipped)
 	end,
 	q = function(txn)
 		return txn.f:query()
