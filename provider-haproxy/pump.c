@@ -16,6 +16,7 @@
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/pump_send.h"
+#include "provider-haproxy/pump_trim.h"
 #include "provider-haproxy/pump_wait.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/users.h"
@@ -28,15 +29,13 @@ static const double undelete_quick_s = 0.1;
 static const double undelete_all_s = 1;
 /* Twice: a thread of HAProxy may have read what led to a row just before it changed. */
 static const double release_after_s = 0.25;
-static const double trim_after_s = 1;
 
 struct pump {
 	struct engine *engine;
 	ev_timer release;          /* rows that requests may have heard of */
 	ev_timer undelete;         /* when to retry the deletion of servers with connections */
 	ev_tstamp undelete_all_at; /* monotonic; when those are due that were tried often */
-	ev_timer trim;
-	long trimmed; /* the worker that was told to give memory back, or is about to be */
+	struct pump_trim *trim;
 };
 
 enum what {
@@ -437,32 +436,6 @@ static void on_release(struct ev_loop *loop, ev_timer *watcher, int events)
 	engine_wake(engine);
 }
 
-/* ---- memory ---- */
-
-/* HAProxy has no command for what reading its files has left of memory, 5 % of all. It gives it back, in milliseconds, when a list has lost what is of
- * another generation: this is its first list, of which there is but one. */
-static void on_trim(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	struct engine *engine = ((struct pump *)watcher->data)->engine;
-	ev_timer_stop(loop, watcher);
-	if (!connection_is_ready(engine->connection) || !has_room(engine))
-		engine->pump->trimmed = 0;
-	else
-		SEND(engine, WHAT_IGNORED, "clear acl @1 #0");
-}
-
-/* Once a worker, when it has nothing else to do. */
-static void trim_later(struct engine *engine)
-{
-	struct pump *pump = engine->pump;
-	if (pump->trimmed == connection_worker(engine->connection) || !pump_is_done(engine))
-		return;
-	pump->trimmed = connection_worker(engine->connection);
-	ev_timer_stop(engine->loop, &pump->trim);
-	ev_timer_set(&pump->trim, trim_after_s, 0.);
-	ev_timer_start(engine->loop, &pump->trim);
-}
-
 /* ---- public functions ---- */
 
 void pump_run(struct engine *engine)
@@ -475,7 +448,8 @@ void pump_run(struct engine *engine)
 		ev_timer_start(engine->loop, &engine->pump->release);
 	pump_certs_run(engine);
 	unload_trust(engine);
-	trim_later(engine);
+	if (pump_is_done(engine))
+		pump_trim_later(engine->pump->trim);
 }
 
 bool pump_is_done(const struct engine *engine)
@@ -499,8 +473,7 @@ struct pump *pump_new(struct engine *engine)
 	pump->undelete.data = pump;
 	ev_timer_init(&pump->release, on_release, release_after_s, 0.);
 	pump->release.data = pump;
-	ev_timer_init(&pump->trim, on_trim, trim_after_s, 0.);
-	pump->trim.data = pump;
+	pump->trim = pump_trim_new(engine);
 	rows_set_stays(local_rows(engine->local), policies_stays);
 	return pump;
 }
@@ -509,6 +482,6 @@ void pump_free(struct pump *pump)
 {
 	ev_timer_stop(pump->engine->loop, &pump->undelete);
 	ev_timer_stop(pump->engine->loop, &pump->release);
-	ev_timer_stop(pump->engine->loop, &pump->trim);
+	pump_trim_free(pump->trim);
 	free(pump);
 }
