@@ -43,6 +43,7 @@ def need(line: ProxyLine, *words: str) -> None:
 def serve(line: ProxyLine, name: str, pod: Any, namespace: str = "default", port: int = 80) -> Any:
     """The pod is what the Service leads to."""
     cluster = line.cluster.within(namespace)
+    line.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     cluster.apply(cluster.service(name, port), cluster.slice(name, [pod.ip]))
     return pod
 

@@ -30,6 +30,8 @@ from .processes import WITH_US
 from .wait import wait_for
 
 CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "endpointslice-controller")
+# As the manifests of `sluicectl migrate` give them, but for all names: tests think of many.
+RIGHTS_TO_OPTIONS = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
 KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
 RIGHTS, RIGHTS_TO_PODS = KUBERNETES / "base/rights.yaml", KUBERNETES / "daemonset/rights.yaml"
 
@@ -84,7 +86,7 @@ class RealKube:
                        "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}",
                        f"--token-auth-file={token_file}", "--authorization-mode=RBAC", f"--service-account-key-file={key}",
                        f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
-                       "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
+                       f"--service-cluster-ip-range={os.environ['SLUICE_POD_NETWORK']}.0.0/16", "--disable-admission-plugins=ServiceAccount",
                        "--endpoint-reconciler-type=none", *self.audit.arguments()]
         try:
             self.start_server()
@@ -162,4 +164,8 @@ class RealKube:
         cluster = self._cluster.within(account["namespace"])
         cluster.kubectl("create", "namespace", account["namespace"])
         cluster.kubectl("apply", "-f", str(RIGHTS), "-f", str(RIGHTS_TO_PODS))
+        group = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "options", "namespace": "default"}}
+        cluster.apply({**group, "kind": "Role", "rules": [RIGHTS_TO_OPTIONS]},
+                      {**group, "kind": "RoleBinding", "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "options"},
+                       "subjects": [{"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}]})
         return cluster.kubectl("create", "token", account["name"], "--duration=24h").strip()

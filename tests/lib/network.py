@@ -29,6 +29,8 @@ def own_network():
         _check(_libc.unshare(CLONE_NEWNET))
         try:
             ip("link", "set", "lo", "up")
+            if "SLUICE_POD_NETWORK" in os.environ:  # tests/pod-network
+                ip("route", "add", "local", f"{os.environ['SLUICE_POD_NETWORK']}.0.0/16", "dev", "lo")
             yield
         finally:
             _check(_libc.setns(before, CLONE_NEWNET))
