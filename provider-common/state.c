@@ -6,7 +6,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/messages.h"
-#include "provider-common/come.h"
+#include "provider-common/decoded_pool.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct state {
 	bool is_committing;
 	struct buf scratch; /* for objects that are encoded again */
 	struct message_reader *reader;
-	struct come come;
+	struct decoded_pool decoded;
 	struct arena decoding;
 	/* Of the current commit: */
 	struct arena arena;
@@ -90,7 +90,7 @@ static void decode(const struct state *state, const struct object *object, struc
 static void free_staged(struct state *state, struct staged *staged)
 {
 	if (staged->payload != NULL)
-		come_forget(&state->come);
+		decoded_pool_forget(&state->decoded);
 	RB_REMOVE(staged_tree, &state->staged, staged);
 	payload_free(staged->kind, staged->payload);
 	free(staged);
@@ -136,7 +136,7 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 		RB_INSERT(staged_tree, &state->staged, staged);
 		state->staged_count++;
 	}
-	come_forget(&state->come);
+	decoded_pool_forget(&state->decoded);
 	payload_free(staged->kind, staged->payload);
 	staged->payload = NULL;
 	*ret_staged = staged;
@@ -204,7 +204,7 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 		message->lb_kind != LB_NONE);
 	bool is_alone = message->lb_kind == LB_POOL && state->staged_count == 0;
 	if (is_alone)
-		arena = come_begin(&state->come);
+		arena = decoded_pool_begin(&state->decoded);
 	int err = message_decode(message, arena, &value, ret_error);
 	if (err == 0 && value.key.kind == LB_VIRTUAL_HOST)
 		err = check_rules(&value.virtual_host, ret_error);
@@ -233,7 +233,7 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	staged->payload = is_altered ? keep_altered(state, &value)
 				     : payload_new(value.key.kind, &value, message->payload);
 	if (is_alone && !is_altered)
-		come_keep(&state->come, staged->payload, &value.pool, message->payload);
+		decoded_pool_keep(&state->decoded, staged->payload, &value.pool, message->payload);
 	return 0;
 }
 
@@ -384,7 +384,7 @@ void state_commit_done(struct state *state)
 		graph_note_loose(object, &state->loose);
 	}
 	graph_free_loose(&state->graph, &state->loose);
-	come_forget(&state->come);
+	decoded_pool_forget(&state->decoded);
 	state->changes = NULL;
 	state->change_count = 0;
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -439,11 +439,11 @@ void state_decode(
 	decode(state, object, arena, ret_value);
 }
 
-void state_decode_come(
+void state_take_decoded(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
 {
 	struct lb_key *key = ret_value;
-	if (!come_take(&state->come, object->payload, ret_value)) {
+	if (!decoded_pool_take(&state->decoded, object->payload, ret_value)) {
 		state_decode(state, object, arena, ret_value);
 		return;
 	}
@@ -461,7 +461,7 @@ struct state *state_new(const struct state_config *config)
 	RB_INIT(&state->staged);
 	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	state->reader = message_reader_new();
-	come_init(&state->come);
+	decoded_pool_init(&state->decoded);
 	arena_init(&state->decoding);
 	arena_init(&state->arena);
 	state->touched = state->loose = (struct object_list){.arena = &state->arena};
@@ -477,7 +477,7 @@ void state_free(struct state *state)
 	graph_fini(&state->graph);
 	buf_wipe_fini(&state->scratch);
 	message_reader_free(state->reader);
-	come_fini(&state->come);
+	decoded_pool_fini(&state->decoded);
 	arena_fini(&state->decoding);
 	arena_fini(&state->arena);
 	free(state);

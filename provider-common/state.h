@@ -109,7 +109,7 @@ void state_decode(
 
 /* The same during on_commit(), for who needs the value no longer than that, and may change it: a pool that came alone was decoded when it came, and
  * is not decoded again. */
-void state_decode_come(
+void state_take_decoded(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value);
 
 /* The virtual hosts of a load balancer, sorted by id; the array lives in the arena. */

@@ -119,7 +119,7 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	struct pool value;
 	const char *refused = NULL;
 	struct name pool = name_of(NAME_POOL, object_id(object));
-	state_decode_come(assign->state, object, assign->arena, &value);
+	state_take_decoded(assign->state, object, assign->arena, &value);
 	externals_settle(assign->externals, &value, assign->arena);
 	const char *unusable = backend_settle_pool(&value, assign->arena);
 	struct class_text text = class_of_pool(&value, assign->cookie_key, &refused);

@@ -99,7 +99,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct item *item = item_of(objects, object);
 	struct str problem = STR_NONE;
 	struct str refused = STR_NONE;
-	state_decode_come(state, object, &objects->arena, &pool);
+	state_take_decoded(state, object, &objects->arena, &pool);
 	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;

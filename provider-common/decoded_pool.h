@@ -7,20 +7,21 @@
 
 #include "provider-common/graph.h"
 
-struct come {
+struct decoded_pool {
 	const struct payload *payload; /* whose value it is; NULL: none */
 	struct pool value;
 	struct arena arena; /* for what belongs to the value */
 };
 
-void come_init(struct come *come);
-void come_fini(struct come *come);
+void decoded_pool_init(struct decoded_pool *decoded);
+void decoded_pool_fini(struct decoded_pool *decoded);
 /* Before the payload may be freed. */
-void come_forget(struct come *come);
+void decoded_pool_forget(struct decoded_pool *decoded);
 /* Where the message of a pool that comes alone is to be decoded. What was there is gone. */
-struct arena *come_begin(struct come *come);
+struct arena *decoded_pool_begin(struct decoded_pool *decoded);
 /* `value` is of the message that the payload has a copy of. */
-void come_keep(struct come *come, const struct payload *payload, const struct pool *value,
-	struct str message);
-/* False: it is not this one. Otherwise the value is the caller's, without its key; what belongs to it stays until the next come_begin(). */
-bool come_take(struct come *come, const struct payload *payload, struct pool *ret_value);
+void decoded_pool_keep(struct decoded_pool *decoded, const struct payload *payload,
+	const struct pool *value, struct str message);
+/* False: it is not this one. Otherwise the value is the caller's, without its key; what belongs to it stays until the next decoded_pool_begin(). */
+bool decoded_pool_take(
+	struct decoded_pool *decoded, const struct payload *payload, struct pool *ret_value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-common/come.h"
+#include "provider-common/decoded_pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,12 +73,12 @@ static struct object *find(struct fixture *f, const char *id)
 /* What on_commit() gets is what is kept. */
 static void check(struct fixture *f, const char *id, uint64_t port)
 {
-	struct pool come;
+	struct pool decoded;
 	struct pool kept;
-	state_decode_come(f->stage.state, find(f, id), &f->stage.arena, &come);
+	state_take_decoded(f->stage.state, find(f, id), &f->stage.arena, &decoded);
 	state_decode(f->stage.state, find(f, id), &f->stage.arena, &kept);
-	assert_int_equal(come.target_port, port);
-	assert_true(str_eq(encode_upsert(&f->first, &come), encode_upsert(&f->second, &kept)));
+	assert_int_equal(decoded.target_port, port);
+	assert_true(str_eq(encode_upsert(&f->first, &decoded), encode_upsert(&f->second, &kept)));
 	arena_reset(&f->stage.arena);
 }
 
@@ -106,7 +106,7 @@ static void a_value_may_be_changed_by_who_has_it(void **fixture)
 	struct pool value;
 	stage_it(f, make_full("one", 1));
 	commit(f);
-	state_decode_come(f->stage.state, find(f, "one"), &f->stage.arena, &value);
+	state_take_decoded(f->stage.state, find(f, "one"), &f->stage.arena, &value);
 	value.endpoints.items[0].port = 7;
 	value.endpoints.count = 1;
 	check(f, "one", 1);
