@@ -165,7 +165,7 @@ class RealKube:
         cluster.kubectl("create", "namespace", account["namespace"])
         cluster.kubectl("apply", "-f", str(RIGHTS), "-f", str(RIGHTS_TO_PODS))
         group = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "options", "namespace": "default"}}
-        cluster.apply({**group, "kind": "Role", "rules": [RIGHTS_TO_OPTIONS]},
-                      {**group, "kind": "RoleBinding", "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "options"},
-                       "subjects": [{"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}]})
+        self._cluster.apply({**group, "kind": "Role", "rules": [RIGHTS_TO_OPTIONS]},
+                            {**group, "kind": "RoleBinding", "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "options"},
+                             "subjects": [{"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}]})
         return cluster.kubectl("create", "token", account["name"], "--duration=24h").strip()
