@@ -57,11 +57,9 @@ static double replace_delay_s(const struct balancer *balancer)
 	       (dns_is_behind(balancer->context->dns, str_from(balancer->lb)) ? month_s : 0);
 }
 
-static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
+static void fill_input(struct balancer *balancer, double now, struct plan_input *ret_input)
 {
 	const struct balancer_context *context = balancer->context;
-	double now = clock_monotonic_s();
-	bool is_early = balancer->object == NULL && now < balancer->remove_from;
 	/* What must not exist is not wanted: the plan is then that of a removal. What is not worked out yet is not known, and no reason to remove anything. */
 	bool is_wanted = balancer->has_wanted && !balancer->decoded.absent;
 	bool is_unknown = balancer->object != NULL && !balancer->has_wanted;
@@ -76,7 +74,8 @@ static void fill_input(struct balancer *balancer, struct plan_input *ret_input)
 		.now = now,
 		.replace_delay_s = replace_delay_s(balancer),
 		.tag_delay_s = context->options->tag_delay,
-		.may_delete = state_is_complete(provider_state(context->provider)) && !is_early,
+		.may_delete = state_is_complete(provider_state(context->provider)) &&
+			      balancer->removal_in_s <= 0,
 		.rules_given_up = balancer->rules_given_up,
 		.settled_since = balancer->settled_since,
 		.is_sweep = balancer->is_sweep,
@@ -94,7 +93,8 @@ static void make_plan(struct balancer *balancer)
 	note_failed_balancers(balancer, now);
 	held_expire(balancer->held, now);
 	balancer_take_back(balancer, now);
-	fill_input(balancer, &input);
+	balancer->removal_in_s = balancer->object == NULL ? balancer->remove_from - now : 0;
+	fill_input(balancer, now, &input);
 	plan_next(&input, &balancer->step_arena, &balancer->plan);
 }
 
@@ -102,7 +102,7 @@ static void make_request(
 	struct balancer *balancer, struct arena *arena, struct request *ret_request)
 {
 	struct plan_input input;
-	fill_input(balancer, &input);
+	fill_input(balancer, clock_monotonic_s(), &input);
 	requests_step(&input, &balancer->plan, arena, ret_request);
 }
 
@@ -187,7 +187,7 @@ static bool is_plan_good(const struct balancer *balancer)
 static bool take_step(struct balancer *balancer, const struct client_answer *answer)
 {
 	struct plan_input input;
-	fill_input(balancer, &input);
+	fill_input(balancer, clock_monotonic_s(), &input);
 	bool is_plan_void = !is_plan_good(balancer);
 	if (is_plan_void ||
 		answers_step(answer->xml, &input, &balancer->plan, &balancer->step_arena) != 0) {
@@ -306,12 +306,11 @@ static bool is_busy(const struct balancer *balancer)
 	       !inventory_is_known(balancer->context->inventory);
 }
 
-/* Nothing is wanted, and it is too early to remove what is there. */
+/* Nothing is wanted, and it was too early for the plan to remove what is there. */
 static void wait_for_removal(struct balancer *balancer)
 {
-	double left_s = balancer->remove_from - clock_monotonic_s();
-	if (balancer->object == NULL && left_s > 0)
-		start_timer(balancer, left_s);
+	if (balancer->removal_in_s > 0)
+		start_timer(balancer, balancer->removal_in_s);
 }
 
 static void drive(struct balancer *balancer)

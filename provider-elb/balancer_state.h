@@ -33,6 +33,7 @@ struct balancer {
 	char *lb;              /* value of TAG_LB */
 	struct object *object; /* NULL: not wanted any more */
 	double remove_from;    /* clock_monotonic_s(); with no object */
+	double removal_in_s; /* when the plan was made: seconds until then; not positive: it may be removed, or is wanted */
 
 	/* What is wanted: all of it in `arena`. */
 	struct arena arena;
