@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lib.certs import self_signed
+from lib.envtest import needs_standin
 from lib.ingress_asks import Asker
 from lib.ingress_cases import OPTION_ROWS, World, config_map, with_row
 from lib.local_proxy import PATIENCE
@@ -137,6 +138,7 @@ def test_a_change_while_parts_are_killed_costs_no_request(line):
     assert load.good > 0 and not load.failures
 
 
+@needs_standin("refuse a right for a while")
 def test_the_line_waits_for_options_that_may_forbid_something(line):
     """The proxy keeps what it has while the watcher may not read them."""
     options(line, {"denylist-source-range": "127.0.0.0/8"})

@@ -33,9 +33,10 @@ PREFIX = "nginx.ingress.kubernetes.io/"
 SNIPPET = PREFIX + "configuration-snippet"
 LOGS = "kubectl -n ingress-nginx logs deployment/ingress-nginx-controller > access.log"
 STATUS = "kubectl -n sluice-system exec deployment/sluice -c sluicectl -- sluicectl status"
+LABELS = {"app.kubernetes.io/name": "ingress-nginx"}
 CONTROLLER = {
     "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
-    "spec": {"replicas": 1, "template": {"spec": {"containers": [{
+    "spec": {"replicas": 1, "selector": {"matchLabels": LABELS}, "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{
         "name": "controller", "image": "registry.k8s.io/ingress-nginx/controller:v1.13.9",
         "args": ["/nginx-ingress-controller", "--publish-service=$(POD_NAMESPACE)/ingress-nginx-controller",
                  "--configmap=$(POD_NAMESPACE)/ingress-nginx-controller"]}]}}}}

@@ -96,7 +96,7 @@ class Cluster:
         wait_for(lambda: not self.addresses(ingress), f"no address of Ingress {self.namespace}/{ingress}", timeout, 0.1)
 
     def events(self, name: str, reason: str | None = None) -> list[dict[str, Any]]:
-        found = [e for e in self.list("events") if e["involvedObject"]["name"] == name]
+        found = [e for e in self.list("events") if e["involvedObject"].get("name") == name]
         return [e for e in found if reason is None or e["reason"] == reason]
 
     def wait_event(self, name: str, reason: str, text: str = "", timeout: float = 20.0) -> dict[str, Any]:
