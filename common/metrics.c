@@ -47,32 +47,14 @@ void metric_set(struct metric *metric, unsigned series, double value)
 	metric->values[series] = value;
 }
 
-/* A decimal number without an exponent, such as "0.25", of at most 15 digits: exact, and much less work than strtod() for what every change counts.
- * *text is then behind it. */
-static double take_bound(const char **text)
-{
-	double digits = 0;
-	double scale = 1;
-	bool is_fraction = false;
-	const char *c = *text;
-	for (; (*c >= '0' && *c <= '9') || *c == '.'; c++) {
-		is_fraction = is_fraction || *c == '.';
-		if (*c == '.')
-			continue;
-		digits = digits * 10 + (*c - '0');
-		scale *= is_fraction ? 10 : 1;
-	}
-	*text = c;
-	return digits / scale;
-}
-
 void metric_observe(struct metric *metric, double value)
 {
 	const char *bound = metric->labels;
 	unsigned place = 0;
-	while (*bound != '\0' && value > take_bound(&bound)) {
+	while (bound != NULL && *bound != '\0' && value > strtod(bound, NULL)) {
 		place++;
-		bound += *bound == '|';
+		bound = strchr(bound, '|');
+		bound = bound != NULL ? bound + 1 : NULL;
 	}
 	metric_add(metric, place, 1);
 	metric->values[METRIC_VALUES_MAX - 1] += value;
