@@ -133,6 +133,8 @@ def test_nginx_starts_from_disk_alone(proxy, pods):
     pair = fill(proxy, pods)
     proxy.translator.stop()
     proxy.kill_provider()
+    # It would notice that one of its sockets has gone, remove the others and make way.
+    proxy.kill_supervisor()
     proxy.kill_proxy()
     for path in proxy.proxy_dir.rglob("*.sock"):
         path.unlink()
