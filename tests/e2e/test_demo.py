@@ -53,7 +53,7 @@ class Demo:
         self.lines: list[str] = []
         self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True)
         self._reader.start()
-        wait_for(lambda: any("logs and sockets" in line for line in self.lines) or self.process.poll() is not None, "the story's end", PATIENCE)
+        wait_for(lambda: any(line.startswith("  logs: ") for line in self.lines) or self.process.poll() is not None, "the story's end", PATIENCE)
         assert self.process.poll() is None, "".join(self.lines)
         self.all = descendants(self.process.pid)
         self.worker = children(self.process.pid)[0]
@@ -91,6 +91,29 @@ def test_ends_when_it_is_asked_to(demo, number):
         assert b"<title>Sluice</title>" in answer.read()
     demo.process.send_signal(number)
     assert demo.wait_gone() == 0, "".join(demo.lines)
+
+
+def ask(demo: Demo, command: str) -> str:
+    """What it prints after the line that the demo shows for a shell."""
+    (export,) = re.findall(r"^ +(export .*)$", "".join(demo.lines), re.M)
+    done = subprocess.run(["sh", "-c", f"{export}; {command}"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("demo", PROXIES, indirect=True)
+def test_what_it_shows_for_a_shell_works(demo):
+    said = "".join(demo.lines)
+    assert "ready" in ask(demo, "sluicectl status")
+    for command in re.findall(r"^ +(sluicectl (?!top).*)$", said, re.M):
+        assert ask(demo, command)
+    # The story has sent hundreds of requests: they are counted, and have their lines.
+    assert "default/test " in ask(demo, "sluicectl top --once --interval 0")
+    (log,) = re.findall(r"access log: (\S+)", said)
+    assert '"ingress":"test"' in pathlib.Path(log).read_text(encoding="ascii")
+    # A command of the story can be repeated as it was shown.
+    (curl,) = re.findall(r"^\$ (curl .*)$", said, re.M)
+    assert "status 200" in ask(demo, curl)
 
 
 @pytest.mark.parametrize("demo", ["nginx"], indirect=True)
