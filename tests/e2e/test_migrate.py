@@ -56,6 +56,16 @@ def test_every_annotation_of_every_case_has_a_verdict(provider):
         assert wanted <= told[one["metadata"]["name"]], one["metadata"]["name"]
 
 
+@pytest.mark.parametrize("provider", ["nginx", "haproxy"])
+def test_an_ingress_without_annotations_is_the_same(provider):
+    endpoints = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "ports": [{"port": 8080}],
+                 "metadata": {"name": "web-1", "namespace": "n", "labels": {"kubernetes.io/service-name": "web"}}, "endpoints": [{"addresses": ["10.0.0.1"]}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "n"}, "spec": {"ports": [{"port": 80, "targetPort": 8080}]}}
+    nginx = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}, "spec": {"controller": "k8s.io/ingress-nginx"}}
+    done = sluicectl("migrate", "-p", provider, "-f", "-", text=manifests(ingress("a"), service, endpoints, nginx))
+    assert done.returncode == 0 and f"1 Ingresses of ingress-nginx on {provider}: 1 the same" in done.stdout, done.stdout
+
+
 def test_each_of_the_136_is_accounted_for():
     made = [ingress(f"i{number}", f"h{number}.test", **{name: "true"}) for number, name in enumerate(ANNOTATIONS)]
     report = json.loads(sluicectl("migrate", "-f", "-", "-o", "json", text=manifests(*made)).stdout)
