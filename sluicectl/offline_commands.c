@@ -199,6 +199,11 @@ static void print_summary(struct line *line, size_t foreign, size_t warnings)
 	printf("%zu Ingresses%s, %zu Services, %zu Secrets: %zu warnings\n",
 		line_count(line, RECORD_INGRESS), note, line_count(line, RECORD_SERVICE),
 		line_count(line, RECORD_SECRET), warnings);
+	if (foreign != 0 && foreign == line_count(line, RECORD_INGRESS))
+		fputs("sluicectl: none of the Ingresses was checked: say which class is ours with "
+		      "--with ingress-class=NAME or by an IngressClass among the manifests, or "
+		      "--with ingress-nginx=true for those of ingress-nginx\n",
+			stderr);
 }
 
 int command_lint(const struct args *args)

@@ -66,6 +66,16 @@ def test_an_ingress_without_annotations_is_the_same(provider):
     assert done.returncode == 0 and f"1 Ingresses of ingress-nginx on {provider}: 1 the same" in done.stdout, done.stdout
 
 
+def test_ingresses_that_are_left_out_are_named():
+    others = [ingress(f"other-{number:02}") for number in range(21)]
+    for each in others:
+        each["spec"]["ingressClassName"] = "gitlab-nginx"
+    said = sluicectl("migrate", "-f", "-", text=manifests(ingress("ours"), *others[:2])).stdout
+    assert "2 Ingresses are not those of ingress-nginx, and stay as they are: n/other-00, n/other-01\n" in said
+    said = sluicectl("migrate", "-f", "-", text=manifests(ingress("ours"), *others)).stdout
+    assert "21 Ingresses are not those of ingress-nginx" in said and ", n/other-19, ...\n" in said
+
+
 def test_each_of_the_136_is_accounted_for():
     made = [ingress(f"i{number}", f"h{number}.test", **{name: "true"}) for number, name in enumerate(ANNOTATIONS)]
     report = json.loads(sluicectl("migrate", "-f", "-", "-o", "json", text=manifests(*made)).stdout)

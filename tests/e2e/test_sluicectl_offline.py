@@ -288,11 +288,13 @@ def test_an_ingress_of_a_foreign_class_is_named(tmp_path):
     assert done.returncode == 0
     assert re.search(r'web.yaml:1: note: Ingress default/web: ClassNotOurs: its class "theirs" is not ours: ours is "rancher"', done.stdout)
     assert "1 Ingresses (1 not ours), 0 Services, 0 Secrets: 0 warnings" in done.stdout
+    # Who reads only that there are no warnings has to know that nothing was looked at.
+    assert "none of the Ingresses was checked: say which class is ours" in done.stderr
     [note] = json.loads(sluicectl("lint", "-o", "json", "-f", tmp_path / "web.yaml").stdout)
     assert (note["type"], note["reason"], note["name"]) == ("Normal", "ClassNotOurs", "web") and note["remedy"]
     # With the class that is asked for it is ours, and what is wrong with it is a warning.
     done = sluicectl("lint", "-f", tmp_path / "web.yaml", "--with", "ingress-class=theirs")
-    assert done.returncode == 1 and "ServiceNotFound" in done.stdout and "not ours" not in done.stdout
+    assert done.returncode == 1 and "ServiceNotFound" in done.stdout and "not ours" not in done.stdout and done.stderr == ""
     # An IngressClass among the manifests decides, as in a cluster that has any.
     theirs = "\n---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: %s}\nspec: {controller: %s}\n"
     for name, controller, words in (("theirs", "example.com/other", 'there is no IngressClass "theirs" whose controller is'),
