@@ -7,6 +7,7 @@ import contextlib
 import pathlib
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -261,11 +262,23 @@ def demonstrate_or_show_logs(args: argparse.Namespace) -> int:
         raise
 
 
+def may_listen() -> bool:
+    with socket.socket() as one, contextlib.suppress(OSError):
+        try:
+            one.bind(("127.0.0.1", PORT))
+        except PermissionError:
+            return False
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
     parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
     parser.add_argument("--provider", choices=list(STORIES), default="rancher", help="what serves the traffic")
     args = parser.parse_args()
+    # The load balancers of the stand-in of AWS have ports of their own.
+    if args.provider != "elb" and not may_listen():
+        parser.error(f"this user may not listen on port {PORT}: run it as root, or let everybody, with `sysctl net.ipv4.ip_unprivileged_port_start={PORT}`")
     return guarded(lambda: demonstrate_or_show_logs(args))
 
 

@@ -37,6 +37,18 @@ def demonstrate(args):
 demo.demonstrate = demonstrate
 sys.exit(demo.main())
 """
+# A user who may not have port 80.
+DENIED = """
+import socket, sys
+import demo
+
+class Denied(socket.socket):
+    def bind(self, address):
+        raise PermissionError(13, "Permission denied")
+
+socket.socket = Denied
+sys.exit(demo.main())
+"""
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "demo.py"
 pytestmark = pytest.mark.plain
 
@@ -137,3 +149,11 @@ def test_what_fails_shows_the_logs(tmp_path):
     assert "the end of the log of sluice-translator" in done.stdout and " event=started " in done.stdout
     assert "TimeoutError: what was waited for" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("provider", ["rancher", *PROXIES])
+def test_a_user_who_may_not_have_the_port_is_told_at_once(provider, tmp_path):
+    done = subprocess.run([sys.executable, "-c", DENIED, "--provider", provider], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "PYTHONPATH": str(DEMO.parent), "TMPDIR": str(tmp_path), "SLUICE_BUILD": str(build_folder())})
+    assert done.returncode == 2 and "may not listen on port 80: run it as root" in done.stderr, done.stdout + done.stderr
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
