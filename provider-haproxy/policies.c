@@ -15,6 +15,7 @@
 
 /* HAProxy keeps 3072 bytes (tune.maxrewrite) free for what it adds to an answer; the rest is for names, and for what it counts for each header. */
 enum { ANSWER_TEXT_LEN_MAX = 2560 };
+enum { CONNECT_TIMEOUT_MS = 5000 /* of every backend: defaults.cfg.tmpl */ };
 
 /* Of a policy's row, from 1. */
 enum { FIELD_LISTS = 6, FIELD_USERS = 23 };
@@ -206,6 +207,13 @@ static bool are_kept_names(const struct policy *policy)
 	return true;
 }
 
+/* The one that every backend has is the usual one of Ingresses of ingress-nginx, too. */
+static bool has_connect_timeout(const struct timeouts *timeouts)
+{
+	return timeouts != NULL && timeouts->connect_ms != 0 &&
+	       timeouts->connect_ms != CONNECT_TIMEOUT_MS;
+}
+
 static bool has_two_timeouts(const struct timeouts *timeouts)
 {
 	return timeouts != NULL && timeouts->send_ms != 0 &&
@@ -230,7 +238,7 @@ static const char *missing_comfort(const struct policy *policy)
 {
 	return !are_kept_names(policy)
 		       ? "headers of requests whose names have more than letters, digits and dashes"
-	       : policy->timeouts != NULL && policy->timeouts->connect_ms != 0
+	       : has_connect_timeout(policy->timeouts)
 		       ? "a timeout of its own for connecting to endpoints"
 	       : has_two_timeouts(policy->timeouts)
 		       ? "a timeout for sending that is not the one for reading"

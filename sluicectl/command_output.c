@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/command_output.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +26,7 @@ static bool is_second_of_control(const char *at)
 	       (unsigned char)at[1] <= 0x9f;
 }
 
-void command_print_clean(struct str text)
+void command_write_clean(FILE *out, struct str text)
 {
 	char *copy = str_dup_utf8(text);
 	for (char *at = copy; *at != '\0'; at++) {
@@ -38,6 +37,11 @@ void command_print_clean(struct str text)
 			at[1] = '?';
 		}
 	}
-	fputs(copy, stdout);
+	fputs(copy, out);
 	free(copy);
+}
+
+void command_print_clean(struct str text)
+{
+	command_write_clean(stdout, text);
 }

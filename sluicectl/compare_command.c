@@ -221,9 +221,14 @@ static struct replay_differences ask_both(
 	return replay_compare(&old, &new, &c->criteria, arena);
 }
 
+static bool is_nothing_answered(const struct replay_tally *tally)
+{
+	return tally->asked != 0 && tally->unanswered == tally->asked;
+}
+
 static bool is_hopeless(const struct replay_tally *tally)
 {
-	return tally->asked >= FAILURES_MAX && tally->unanswered == tally->asked;
+	return tally->asked >= FAILURES_MAX && is_nothing_answered(tally);
 }
 
 /* What differs is asked again, because something may just have changed. */
@@ -288,7 +293,7 @@ static int run(struct comparing *c)
 	}
 	ask_all(c);
 	print(c);
-	if (is_hopeless(&c->tally))
+	if (is_nothing_answered(&c->tally))
 		return CTL_EXIT_AWAY;
 	return c->tally.grave + c->tally.light + c->tally.unsteady != 0 ? CTL_EXIT_FINDINGS
 									: CTL_EXIT_GOOD;

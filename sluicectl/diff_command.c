@@ -104,10 +104,15 @@ static void print_new_findings(struct line *before, struct line *after)
 	size_t old_count = line_findings(before, &old);
 	size_t new_count = line_findings(after, &new);
 	for (size_t i = 0; i < new_count; i++) {
-		if (is_new(&new[i], old, old_count))
-			printf("new warning: %.*s %.*s/%.*s: %.*s: %.*s\n", STR_FMT(new[i].kind),
-				STR_FMT(new[i].namespace), STR_FMT(new[i].name),
-				STR_FMT(new[i].reason), STR_FMT(new[i].message));
+		if (!is_new(&new[i], old, old_count))
+			continue;
+		printf("new warning: %.*s ", STR_FMT(new[i].kind));
+		command_print_clean(new[i].namespace);
+		putchar('/');
+		command_print_clean(new[i].name);
+		printf(": %.*s: ", STR_FMT(new[i].reason));
+		command_print_clean(new[i].message);
+		putchar('\n');
 	}
 }
 

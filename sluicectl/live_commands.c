@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 #include "proto/inspection.h"
 #include "sluicectl/about.h"
+#include "sluicectl/command_output.h"
 #include "sluicectl/commands.h"
 #include "common/json.h"
 #include "sluicectl/live.h"
@@ -362,24 +363,20 @@ struct following {
 	enum output_form form;
 };
 
+/* As in the logs and in what kubectl says, with which it is compared. */
 static void print_event(const struct inspection_event *event)
 {
 	char clock[32] = "";
 	time_t at = (time_t)event->at;
 	struct tm parts;
-	if (localtime_r(&at, &parts) != NULL)
-		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
-	char *message = str_dup_utf8(event->message);
-	for (char *byte = message; *byte != '\0'; byte++) {
-		if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
-			*byte = '?';
-	}
-	printf("%s  %-8s %.*s%s%.*s%s%.*s: %.*s: %s\n", clock,
+	if (gmtime_r(&at, &parts) != NULL)
+		(void)strftime(clock, sizeof(clock), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	printf("%s  %-8s %.*s%s%.*s%s%.*s: %.*s: ", clock,
 		event->type == EVENT_WARNING ? "warning" : "normal", STR_FMT(event->kind),
 		event->kind.len != 0 ? " " : "", STR_FMT(event->namespace),
-		event->namespace.len != 0 ? "/" : "", STR_FMT(event->name), STR_FMT(event->reason),
-		message);
-	free(message);
+		event->namespace.len != 0 ? "/" : "", STR_FMT(event->name), STR_FMT(event->reason));
+	command_print_clean(event->message);
+	putchar('\n');
 }
 
 static bool take_event(void *ctx, struct str payload)

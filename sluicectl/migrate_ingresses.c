@@ -177,7 +177,7 @@ void migrate_ingresses_add(const struct migrate_objects *objects, struct migrate
 		const struct migrate_ingress *ingress = &objects->ingresses[i];
 		struct own_findings own = {.count = 0};
 		if (!ingress->is_original) {
-			report->foreign_count++;
+			(void)migrate_subjects_add(report, &report->foreign, &ingress->meta);
 			continue;
 		}
 		while (at < count && compare_to(sorted[at], &ingress->meta) < 0)

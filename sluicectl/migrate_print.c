@@ -8,6 +8,8 @@
 
 /* ---- for people ---- */
 
+enum { FOREIGN_SHOWN_MAX = 20 };
+
 static void print_name(const struct migrate_meta *meta)
 {
 	if (meta->namespace.len != 0) {
@@ -126,6 +128,20 @@ static size_t count_rows(const struct migrate_subjects *list, bool of_work)
 	return count;
 }
 
+/* By name: one of a class of ingress-nginx that is not among the manifests would be missed. */
+static void print_foreign(const struct migrate_subjects *foreign)
+{
+	if (foreign->count == 0)
+		return;
+	printf("%zu Ingresses are not those of ingress-nginx, and stay as they are: ",
+		foreign->count);
+	for (size_t i = 0; i < foreign->count && i < FOREIGN_SHOWN_MAX; i++) {
+		fputs(i != 0 ? ", " : "", stdout);
+		print_name(&foreign->items[i].meta);
+	}
+	fputs(foreign->count > FOREIGN_SHOWN_MAX ? ", ...\n" : "\n", stdout);
+}
+
 static void print_summary(const struct migrate_report *report)
 {
 	size_t all = report->ingresses.count;
@@ -138,9 +154,7 @@ static void print_summary(const struct migrate_report *report)
 	if (report->closed_count != 0)
 		printf("of %zu Ingresses requests would be answered with 503\n",
 			report->closed_count);
-	if (report->foreign_count != 0)
-		printf("%zu Ingresses are not those of ingress-nginx, and stay as they are\n",
-			report->foreign_count);
+	print_foreign(&report->foreign);
 	for (int v = 0; v < MIGRATE_VERDICT_COUNT; v++) {
 		if (report->verdict_counts[v] == 0)
 			continue;
@@ -247,7 +261,7 @@ static int put_summary(struct buf *out, const struct migrate_report *report)
 		"\"summary\":{\"ingresses\":%zu,\"same\":%zu,\"work\":%zu,\"closed\":%zu,"
 		"\"foreign\":%zu,\"annotations\":{",
 		report->ingresses.count, report->same_count, report->work_count,
-		report->closed_count, report->foreign_count);
+		report->closed_count, report->foreign.count);
 	for (int v = 0; v < MIGRATE_VERDICT_COUNT && err == 0; v++)
 		err = buf_printf(out, "%s\"%s\":%zu", v != 0 ? "," : "",
 			migrate_verdict_word((enum migrate_verdict)v), report->verdict_counts[v]);

@@ -39,7 +39,7 @@ struct migrate_report {
 	struct migrate_subjects ingresses;  /* those of the original */
 	struct migrate_subjects controller; /* its ConfigMap and workloads */
 	struct migrate_subjects risks;      /* what the original does that hardly anybody knows */
-	size_t foreign_count;               /* Ingresses that are not the original's */
+	struct migrate_subjects foreign; /* Ingresses that are not the original's, without rows */
 	size_t verdict_counts[MIGRATE_VERDICT_COUNT]; /* of the Ingresses' rows */
 	size_t same_count;                            /* Ingresses of which nothing differs */
 	size_t work_count;                            /* Ingresses that somebody must look after */

@@ -6,6 +6,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "sluicectl/args_table.h"
+#include "sluicectl/command_output.h"
 #include "sluicectl/commands.h"
 #include "common/json.h"
 #include "sluicectl/reasons.h"
@@ -42,16 +43,21 @@ static bool check(const struct args *args)
 static void print_finding(FILE *out, const struct line_finding *finding)
 {
 	const char *remedy = reason_remedy(finding->reason);
-	if (finding->place.file != NULL)
-		fprintf(out, "%s:", finding->place.file);
-	if (finding->place.file != NULL && finding->place.line != 0)
-		fprintf(out, "%u:", finding->place.line);
-	fprintf(out, "%s%s: %.*s ", finding->place.file != NULL ? " " : "",
-		finding->type == EVENT_WARNING ? "warning" : "note", STR_FMT(finding->kind));
-	if (finding->namespace.len != 0)
-		fprintf(out, "%.*s/", STR_FMT(finding->namespace));
-	fprintf(out, "%.*s: %.*s: %.*s\n", STR_FMT(finding->name), STR_FMT(finding->reason),
-		STR_FMT(finding->message));
+	const bool has_place = finding->place.file != NULL;
+	if (has_place)
+		command_write_clean(out, str_from(finding->place.file));
+	if (has_place && finding->place.line != 0)
+		fprintf(out, ":%u", finding->place.line);
+	fprintf(out, "%s%s: ", has_place ? ": " : "",
+		finding->type == EVENT_WARNING ? "warning" : "note");
+	command_write_clean(out, finding->kind);
+	fputc(' ', out);
+	command_write_clean(out, finding->namespace);
+	fputs(finding->namespace.len != 0 ? "/" : "", out);
+	command_write_clean(out, finding->name);
+	fprintf(out, ": %.*s: ", STR_FMT(finding->reason));
+	command_write_clean(out, finding->message);
+	fputc('\n', out);
 	if (remedy != NULL)
 		fprintf(out, "    %s\n", remedy);
 }
@@ -193,6 +199,11 @@ static void print_summary(struct line *line, size_t foreign, size_t warnings)
 	printf("%zu Ingresses%s, %zu Services, %zu Secrets: %zu warnings\n",
 		line_count(line, RECORD_INGRESS), note, line_count(line, RECORD_SERVICE),
 		line_count(line, RECORD_SECRET), warnings);
+	if (foreign != 0 && foreign == line_count(line, RECORD_INGRESS))
+		fputs("sluicectl: none of the Ingresses was checked: say which class is ours with "
+		      "--with ingress-class=NAME or by an IngressClass among the manifests, or "
+		      "--with ingress-nginx=true for those of ingress-nginx\n",
+			stderr);
 }
 
 int command_lint(const struct args *args)

@@ -133,6 +133,21 @@ static int show_none(const struct top *top, enum output_form form)
 	return live_complain(ASK_AWAY, xstrdup(top->problem));
 }
 
+/* A table without rows looks like an answer that is not there. */
+static void tell_silence(const struct top *top)
+{
+	if (top->view.filter[0] != '\0')
+		fputs("sluicectl: no Ingress with traffic has this text in its namespace or name\n",
+			stderr);
+	else if (top->interval_s > 0)
+		fprintf(stderr,
+			"sluicectl: no request has ended in these %g seconds; --interval 0 counts "
+			"all since the beginning\n",
+			top->interval_s);
+	else
+		fputs("sluicectl: no request has been counted yet\n", stderr);
+}
+
 static int show_once(struct top *top, enum output_form form)
 {
 	struct buf out;
@@ -153,6 +168,8 @@ static int show_once(struct top *top, enum output_form form)
 		top->view.width = form == FORM_WIDE ? 0 : live_width();
 		must(top_screen_print(&top->view, top->rows, top->shown, &out) == 0);
 		fwrite(buf_data(&out), 1, buf_len(&out), stdout);
+		if (top->shown == 0)
+			tell_silence(top);
 	}
 	buf_fini(&out);
 	return CTL_EXIT_GOOD;

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import pathlib
+import shlex
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, Callable
 
@@ -15,7 +18,7 @@ from lib.backend import Backend
 from lib.daemon import log_ends
 from lib.elb_line import ElbLine
 from lib.guardian import Asked, guarded
-from lib.line import DAEMONS, Line
+from lib.line import DAEMONS, Line, build_folder
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.traffic import Traffic, answers
@@ -34,7 +37,7 @@ def say(text: str) -> None:
 
 
 def show(command: list[str], line: AnyLine) -> None:
-    print("$ " + " ".join(command), flush=True)
+    print("$ " + shlex.join(command), flush=True)
     subprocess.run(command, check=False, env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(line.folder),
                                               "KUBECONFIG": line.cluster.kubeconfig}, timeout=60)
 
@@ -197,10 +200,26 @@ def whereabouts(line: AnyLine) -> str:
     return f"AWS: {line.aws.url}\n  load balancer of test: http://{address}:{port}"
 
 
+def watched_proxy(name: str) -> ProxyLine:
+    """One whose traffic can be watched, as doc/woken-at-night.md does."""
+    log = pathlib.Path(tempfile.gettempdir()) / "access.log"
+    return ProxyLine(name, PORT, 443, provider=["--metrics-ingresses", "1000", "--access-log", "json", "--access-log-to", str(log)])
+
+
+def ways_in(line: AnyLine, page: WebPage) -> list[str]:
+    """What somebody who wants to look around needs: lines to copy."""
+    lines = [f"in a browser: {page.url}", "in a shell, with sluicectl and kubectl for this line:",
+             f"  export KUBECONFIG={line.cluster.kubeconfig} SLUICE_RUNTIME_DIR={line.runtime} PATH={build_folder() / 'sluicectl'}:$PATH",
+             "  sluicectl status", "  sluicectl explain default/test"]
+    if isinstance(line, ProxyLine):
+        lines += ["  sluicectl top", f"access log: {pathlib.Path(tempfile.gettempdir()) / 'access.log'}"]
+    return [*lines, f"logs: {line.folder}", whereabouts(line)]
+
+
 def keep(line: AnyLine) -> None:
     say("left running; Ctrl-C ends it")
     with contextlib.suppress(Asked), WebPage(line.runtime) as page:
-        print(f"  in a browser: {page.url}\n  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  {whereabouts(line)}", flush=True)
+        print("\n".join("  " + text for text in ways_in(line, page)), flush=True)
         while True:
             signal.pause()
 
@@ -215,7 +234,7 @@ def show_logs() -> None:
 STORIES: dict[str, tuple[Callable[[], AnyLine], Callable[[Any], int], Callable[[Any], None]]] = {
     "rancher": (Line, tell, take_down),
     "elb": (ElbLine, tell_of_aws, take_down_in_aws),
-    **{name: (lambda name=name: ProxyLine(name, PORT, 443), tell_of_proxy, take_down_proxy) for name in PROXIES},
+    **{name: (lambda name=name: watched_proxy(name), tell_of_proxy, take_down_proxy) for name in PROXIES},
 }
 
 
@@ -243,11 +262,23 @@ def demonstrate_or_show_logs(args: argparse.Namespace) -> int:
         raise
 
 
+def may_listen() -> bool:
+    with socket.socket() as one, contextlib.suppress(OSError):
+        try:
+            one.bind(("127.0.0.1", PORT))
+        except PermissionError:
+            return False
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
     parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
     parser.add_argument("--provider", choices=list(STORIES), default="rancher", help="what serves the traffic")
     args = parser.parse_args()
+    # The load balancers of the stand-in of AWS have ports of their own.
+    if args.provider != "elb" and not may_listen():
+        parser.error(f"this user may not listen on port {PORT}: run it as root, or let everybody, with `sysctl net.ipv4.ip_unprivileged_port_start={PORT}`")
     return guarded(lambda: demonstrate_or_show_logs(args))
 
 

@@ -34,7 +34,7 @@ static const char *name_of_char(char c)
 		{"#", "holds '#', which no request path can"},
 		{"?", "holds '?': the query is never matched"},
 		{"$", "holds '$'; variables are not supported"},
-		{"^|\\", "holds a character of regular expressions, which are not supported"},
+		{"^|\\", "holds a character of regular expressions, which need sluice.io/paths"},
 	};
 	if ((unsigned char)c >= 0x80)
 		return "holds a character outside ASCII; percent-encode it";

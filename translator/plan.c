@@ -267,6 +267,7 @@ static void read_annotations(struct plan_maker *m)
 	const struct nginx_teller teller = {&plan->self, m->arena, m->diags};
 	if (!plan->is_nginx) {
 		annotations_read(m->ingress, m->arena, &plan->values, m->diags);
+		nginx_values_tell_unread(m->ingress, m->context->nginx_prefix, &teller);
 		return;
 	}
 	struct ingress_record ours = only_ours(m);

@@ -4,6 +4,8 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <string.h>
+
 static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] = {
 	[RECORD_INGRESS] =
 		{
@@ -78,6 +80,36 @@ const struct kind_version *kind_version_find(
 				continue;
 			*ret_index = i;
 			return version;
+		}
+	}
+	return NULL;
+}
+
+/* Others may have kinds of these names, such as the Service of Knative. */
+static bool is_of_kubernetes(struct str group_version)
+{
+	const char *slash = str_find(group_version, '/');
+	struct str group = {group_version.p, slash != NULL ? (size_t)(slash - group_version.p) : 0};
+	return str_find(group, '.') == NULL || str_ends_with(group, STR(".k8s.io"));
+}
+
+static bool sounds_like(struct str kind, const char *known)
+{
+	return kind.len == strlen(known) && strncasecmp(kind.p, known, kind.len) == 0;
+}
+
+const struct kind_version *kind_version_meant(struct str group_version, struct str object_kind)
+{
+	size_t index;
+	if (kind_version_find(group_version, object_kind, &index) != NULL ||
+		!is_of_kubernetes(group_version))
+		return NULL;
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
+		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
+			const struct kind_version *version =
+				kind_version_at((enum record_kind)kind, i);
+			if (version != NULL && sounds_like(object_kind, version->object_kind))
+				return version;
 		}
 	}
 	return NULL;

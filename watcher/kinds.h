@@ -24,6 +24,8 @@ const struct kind_version *kind_version_at(enum record_kind kind, size_t index);
 /* The version of an object by its apiVersion and kind, and its index among those of the kind; NULL: it is not watched. */
 const struct kind_version *kind_version_find(
 	struct str group_version, struct str object_kind, size_t *ret_index);
+/* What is meant by one that is not watched, and that no API of Kubernetes has: another spelling of the kind, or another version or group; NULL: nothing. */
+const struct kind_version *kind_version_meant(struct str group_version, struct str object_kind);
 /* "ingress: list ingresses.networking.k8s.io" names it as the server does: resource.group, or
  * resource alone. */
 char *kind_full_resource(const struct kind_version *version);

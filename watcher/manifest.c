@@ -154,6 +154,15 @@ static void take_list(const struct json *list, const struct yaml_document *docum
 	}
 }
 
+/* In folders that kubectl does not read as manifests either. */
+static const char *likely_cause(const struct json *document)
+{
+	bool is_kustomization = json_is_array(json_get(document, "resources")) ||
+				json_is_array(json_get(document, "components"));
+	return is_kustomization ? ": a kustomization, of which `kubectl kustomize` makes manifests"
+				: "";
+}
+
 static char *take_document(const struct yaml_document *document, const char *name,
 	const struct manifest_options *options)
 {
@@ -171,8 +180,8 @@ static char *take_document(const struct yaml_document *document, const char *nam
 		take_object(json, &place, options);
 	else
 		wrong = xasprintf("%s: line %u: this is no Kubernetes object: it needs apiVersion "
-				  "and kind",
-			name, document->line);
+				  "and kind%s",
+			name, document->line, likely_cause(json));
 	json_free_wiped(json);
 	return wrong;
 }

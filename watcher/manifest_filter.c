@@ -9,6 +9,7 @@
 #include "watcher/identity.h"
 #include "watcher/intake.h"
 #include "watcher/manifest_documents.h"
+#include "watcher/manifest_fields.h"
 #include "watcher/manifest_inputs.h"
 #include "watcher/manifest_places.h"
 #include "watcher/outlet.h"
@@ -89,16 +90,47 @@ static bool is_by_name(const struct json *object, const struct kind_version *ver
 	       (!json_get_str(object, "type", &type) || !str_eq_c(type, PROJECT_TLS_TYPE));
 }
 
-static void tell_place(
-	struct filter *filter, const struct json *object, const struct kind_version *version)
+static struct manifest_object named_object(const struct json *object,
+	const struct manifest_place *place, const struct kind_version *version)
 {
 	const struct json *metadata = json_get(object, "metadata");
-	struct manifest_object told = {.kind = version->object_kind, .place = filter->place};
-	(void)json_get_str(metadata, "namespace", &told.namespace);
-	(void)json_get_str(metadata, "name", &told.name);
+	struct manifest_object named = {.kind = version->object_kind, .place = place};
+	(void)json_get_str(metadata, "namespace", &named.namespace);
+	(void)json_get_str(metadata, "name", &named.name);
 	if (!version->namespaced)
-		told.namespace = STR_NONE;
-	manifest_places_add(&filter->places, &told);
+		named.namespace = STR_NONE;
+	return named;
+}
+
+/* No server takes it, and nobody would miss it here. */
+static void tell_meant(struct filter *filter, const struct json *object,
+	const struct manifest_place *place, struct str api, struct str kind)
+{
+	const struct kind_version *meant = kind_version_meant(api, kind);
+	if (meant == NULL)
+		return;
+	const struct manifest_object named = named_object(object, place, meant);
+	manifest_places_refuse(&filter->places, &named,
+		arena_printf(&filter->scratch,
+			"kind: Kubernetes has no %.*s in this apiVersion; %s of %s is known",
+			STR_FMT(kind), meant->object_kind, meant->group_version)
+			.p);
+}
+
+static void tell_unknown_field(
+	struct filter *filter, const struct json *object, const struct kind_version *version)
+{
+	const struct manifest_object named = named_object(object, filter->place, version);
+	const char *field =
+		version->kind != RECORD_INGRESS
+			? NULL
+			: manifest_unknown_field(object,
+				  version->project == project_ingress_v1beta1, &filter->scratch);
+	if (field != NULL)
+		manifest_places_tell(&filter->places, &named, "UnknownField",
+			arena_printf(&filter->scratch, "%s: an Ingress of %s has no such field",
+				field, version->group_version)
+				.p);
 }
 
 static void on_object(void *ctx, const struct json *object, const struct manifest_place *place)
@@ -111,6 +143,8 @@ static void on_object(void *ctx, const struct json *object, const struct manifes
 	(void)json_get_str(object, "kind", &kind);
 	const struct kind_version *version = kind_version_find(api, kind, &index);
 	manifest_documents_add(&filter->documents, kind, object, place);
+	if (version == NULL)
+		tell_meant(filter, object, place, api, kind);
 	if (version == NULL || !is_watched(filter->config, object, version))
 		return;
 	if (filter->has_records && json_is_object(json_get(object, "metadata")))
@@ -119,8 +153,10 @@ static void on_object(void *ctx, const struct json *object, const struct manifes
 	struct intake *intake = &filter->intakes[version->kind][index];
 	filter->place = place;
 	intake->is_named = is_by_name(object, version);
+	const struct manifest_object named = named_object(object, place, version);
 	if (!intake->is_named)
-		tell_place(filter, object, version);
+		manifest_places_add(&filter->places, &named);
+	tell_unknown_field(filter, object, version);
 	intake_put(intake, object);
 	filter->place = NULL;
 	arena_reset(&filter->scratch);

@@ -3,16 +3,17 @@
 
 #include "common/json.h"
 #include "common/must.h"
+#include "common/xalloc.h"
 #include "proto/frame_stream.h"
 #include "proto/message.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
 	TEXT_WRITE_LEN = 64 * 1024,
 	TEXT_LEN_MAX = 1024 * 1024,
-	MESSAGE_LEN_MAX = 16 * 1024,
 	NAME_LEN_MAX = 1024, /* far more than Kubernetes allows */
 };
 
@@ -67,19 +68,23 @@ void manifest_places_add(struct manifest_places *places, const struct manifest_o
 	end_line(places, TEXT_WRITE_LEN);
 }
 
-void manifest_places_refuse(
-	struct manifest_places *places, const struct manifest_object *object, const char *why)
+void manifest_places_tell(struct manifest_places *places, const struct manifest_object *object,
+	const char *reason, const char *message)
 {
 	put_object(&places->text, object);
 	put_member(&places->text, "type", STR("Warning"));
-	put_member(&places->text, "reason", STR("Unusable"));
-	must(buf_printf(&places->text, ",\"message\":") == 0);
-	struct buf message;
-	buf_init(&message, MESSAGE_LEN_MAX);
-	must(buf_printf(&message, "this object cannot be read: %s", why) == 0);
-	must(json_put_text(&places->text, buf_str(&message)) == 0);
-	buf_fini(&message);
+	put_member(&places->text, "reason", str_from(reason));
+	put_member(&places->text, "message", str_from(message));
 	end_line(places, TEXT_WRITE_LEN);
+}
+
+void manifest_places_refuse(
+	struct manifest_places *places, const struct manifest_object *object, const char *why)
+{
+	char *message = xasprintf("this object cannot be read: %s", why);
+	must(strlen(message) <= MANIFEST_MESSAGE_MAX);
+	manifest_places_tell(places, object, "Unusable", message);
+	free(message);
 }
 
 void manifest_places_count(struct manifest_places *places, const size_t counts[RECORD_KIND_COUNT])

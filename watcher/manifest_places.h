@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lines of JSON for whoever gave manifests to the watcher: where each object was found, which cannot be used, and finally the totals.
+ * Lines of JSON for whoever gave manifests to the watcher: where each object was found, which cannot be used or has a field that nobody reads, and finally the totals.
  * README.md, "Manifests", describes their format.
  */
 #pragma once
@@ -29,6 +29,11 @@ struct manifest_object {
 };
 
 void manifest_places_add(struct manifest_places *places, const struct manifest_object *object);
+/* A warning. `message` is of at most MANIFEST_MESSAGE_MAX bytes. */
+enum { MANIFEST_MESSAGE_MAX = 15 * 1024 };
+void manifest_places_tell(struct manifest_places *places, const struct manifest_object *object,
+	const char *reason, const char *message);
+/* That it cannot be used. */
 void manifest_places_refuse(
 	struct manifest_places *places, const struct manifest_object *object, const char *why);
 void manifest_places_count(struct manifest_places *places, const size_t counts[RECORD_KIND_COUNT]);

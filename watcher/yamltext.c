@@ -9,6 +9,7 @@
 
 struct yaml_reader {
 	yaml_parser_t parser;
+	struct str text;
 	struct yaml_document document;
 	bool is_done;
 	const char *excess; /* which limit was exceeded; NULL: none */
@@ -96,9 +97,14 @@ static void check_tokens(struct yaml_reader *reader, struct str text)
 	yaml_parser_delete(&parser);
 }
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* what editors of Windows begin a file with */
+
 struct yaml_reader *yaml_reader_new(struct str text)
 {
 	struct yaml_reader *reader = xcalloc(1, sizeof(*reader));
+	if (str_starts_with(text, STR(BYTE_ORDER_MARK)))
+		text = str_skip(text, sizeof(BYTE_ORDER_MARK) - 1);
+	reader->text = text;
 	check_tokens(reader, text);
 	open_parser(&reader->parser, text);
 	buf_init(&reader->document.json, YAML_TEXT_MAX);
@@ -290,6 +296,41 @@ static void charge(struct yaml_reader *reader, const yaml_document_t *yaml, cons
 	reader->bytes += buf_len(walk->out);
 }
 
+/* ---- what is wrong ---- */
+
+static struct str line_at(struct str text, size_t number)
+{
+	const char *end = NULL;
+	for (; number > 1 && (end = str_find(text, '\n')) != NULL; number--)
+		text = str_skip(text, (size_t)(end - text.p) + 1);
+	end = str_find(text, '\n');
+	return (struct str){text.p, end != NULL ? (size_t)(end - text.p) : text.len};
+}
+
+static bool has_tab_before_text(struct str line)
+{
+	size_t blanks = 0;
+	while (blanks < line.len && line.p[blanks] == ' ')
+		blanks++;
+	return blanks < line.len && line.p[blanks] == '\t';
+}
+
+/* What people do wrong most, which libyaml has no words for. */
+static const char *likely_cause(const struct yaml_reader *reader, size_t number)
+{
+	struct str line = line_at(reader->text, number);
+	for (size_t i = 0; i + 1 < line.len; i++) {
+		if (line.p[i] == '{' && line.p[i + 1] == '{')
+			return ": a template, which has to be rendered first";
+	}
+	return has_tab_before_text(line) ? ": a tab, where only blanks may indent" : "";
+}
+
+static char *problem_at(const struct yaml_reader *reader, size_t line, const char *problem)
+{
+	return xasprintf("line %zu: %s%s", line, problem, likely_cause(reader, line));
+}
+
 bool yaml_next(
 	struct yaml_reader *reader, const struct yaml_document **ret_document, char **ret_problem)
 {
@@ -303,10 +344,9 @@ bool yaml_next(
 		struct walk walk = {.document = &yaml, .out = &reader->document.json};
 		buf_clear(&reader->document.json);
 		if (yaml_parser_load(&reader->parser, &yaml) == 0) {
-			*ret_problem =
-				xasprintf("line %zu: %s", reader->parser.problem_mark.line + 1,
-					reader->parser.problem != NULL ? reader->parser.problem
-								       : "cannot be read");
+			*ret_problem = problem_at(reader, reader->parser.problem_mark.line + 1,
+				reader->parser.problem != NULL ? reader->parser.problem
+							       : "cannot be read");
 			return false;
 		}
 		yaml_node_t *root = yaml_document_get_root_node(&yaml);
@@ -319,7 +359,7 @@ bool yaml_next(
 		if (root == NULL) {
 			reader->is_done = true;
 		} else if (!is_good) {
-			*ret_problem = xasprintf("line %u: %s", walk.line, walk.problem);
+			*ret_problem = problem_at(reader, walk.line, walk.problem);
 			return false;
 		} else if (!str_eq(buf_str(&reader->document.json), STR("null"))) {
 			*ret_document = &reader->document;

@@ -37,6 +37,18 @@ def demonstrate(args):
 demo.demonstrate = demonstrate
 sys.exit(demo.main())
 """
+# A user who may not have port 80.
+DENIED = """
+import socket, sys
+import demo
+
+class Denied(socket.socket):
+    def bind(self, address):
+        raise PermissionError(13, "Permission denied")
+
+socket.socket = Denied
+sys.exit(demo.main())
+"""
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "demo.py"
 pytestmark = pytest.mark.plain
 
@@ -53,7 +65,7 @@ class Demo:
         self.lines: list[str] = []
         self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True)
         self._reader.start()
-        wait_for(lambda: any("logs and sockets" in line for line in self.lines) or self.process.poll() is not None, "the story's end", PATIENCE)
+        wait_for(lambda: any(line.startswith("  logs: ") for line in self.lines) or self.process.poll() is not None, "the story's end", PATIENCE)
         assert self.process.poll() is None, "".join(self.lines)
         self.all = descendants(self.process.pid)
         self.worker = children(self.process.pid)[0]
@@ -93,6 +105,29 @@ def test_ends_when_it_is_asked_to(demo, number):
     assert demo.wait_gone() == 0, "".join(demo.lines)
 
 
+def ask(demo: Demo, command: str) -> str:
+    """What it prints after the line that the demo shows for a shell."""
+    (export,) = re.findall(r"^ +(export .*)$", "".join(demo.lines), re.M)
+    done = subprocess.run(["sh", "-c", f"{export}; {command}"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("demo", PROXIES, indirect=True)
+def test_what_it_shows_for_a_shell_works(demo):
+    said = "".join(demo.lines)
+    assert "ready" in ask(demo, "sluicectl status")
+    for command in re.findall(r"^ +(sluicectl (?!top).*)$", said, re.M):
+        assert ask(demo, command)
+    # The story has sent hundreds of requests: they are counted, and have their lines.
+    assert "default/test " in ask(demo, "sluicectl top --once --interval 0")
+    (log,) = re.findall(r"access log: (\S+)", said)
+    assert '"ingress":"test"' in pathlib.Path(log).read_text(encoding="ascii")
+    # A command of the story can be repeated as it was shown.
+    (curl,) = re.findall(r"^\$ (curl .*)$", said, re.M)
+    assert "status 200" in ask(demo, curl)
+
+
 @pytest.mark.parametrize("demo", ["nginx"], indirect=True)
 def test_ends_all_when_it_is_killed(demo):
     os.kill(demo.worker.pid, signal.SIGKILL)
@@ -114,3 +149,11 @@ def test_what_fails_shows_the_logs(tmp_path):
     assert "the end of the log of sluice-translator" in done.stdout and " event=started " in done.stdout
     assert "TimeoutError: what was waited for" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("provider", ["rancher", *PROXIES])
+def test_a_user_who_may_not_have_the_port_is_told_at_once(provider, tmp_path):
+    done = subprocess.run([sys.executable, "-c", DENIED, "--provider", provider], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "PYTHONPATH": str(DEMO.parent), "TMPDIR": str(tmp_path), "SLUICE_BUILD": str(build_folder())})
+    assert done.returncode == 2 and "may not listen on port 80: run it as root" in done.stderr, done.stdout + done.stderr
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []

@@ -56,6 +56,26 @@ def test_every_annotation_of_every_case_has_a_verdict(provider):
         assert wanted <= told[one["metadata"]["name"]], one["metadata"]["name"]
 
 
+@pytest.mark.parametrize("provider", ["nginx", "haproxy"])
+def test_an_ingress_without_annotations_is_the_same(provider):
+    endpoints = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "ports": [{"port": 8080}],
+                 "metadata": {"name": "web-1", "namespace": "n", "labels": {"kubernetes.io/service-name": "web"}}, "endpoints": [{"addresses": ["10.0.0.1"]}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "n"}, "spec": {"ports": [{"port": 80, "targetPort": 8080}]}}
+    nginx = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"}, "spec": {"controller": "k8s.io/ingress-nginx"}}
+    done = sluicectl("migrate", "-p", provider, "-f", "-", text=manifests(ingress("a"), service, endpoints, nginx))
+    assert done.returncode == 0 and f"1 Ingresses of ingress-nginx on {provider}: 1 the same" in done.stdout, done.stdout
+
+
+def test_ingresses_that_are_left_out_are_named():
+    others = [ingress(f"other-{number:02}") for number in range(21)]
+    for each in others:
+        each["spec"]["ingressClassName"] = "gitlab-nginx"
+    said = sluicectl("migrate", "-f", "-", text=manifests(ingress("ours"), *others[:2])).stdout
+    assert "2 Ingresses are not those of ingress-nginx, and stay as they are: n/other-00, n/other-01\n" in said
+    said = sluicectl("migrate", "-f", "-", text=manifests(ingress("ours"), *others)).stdout
+    assert "21 Ingresses are not those of ingress-nginx" in said and ", n/other-19, ...\n" in said
+
+
 def test_each_of_the_136_is_accounted_for():
     made = [ingress(f"i{number}", f"h{number}.test", **{name: "true"}) for number, name in enumerate(ANNOTATIONS)]
     report = json.loads(sluicectl("migrate", "-f", "-", "-o", "json", text=manifests(*made)).stdout)
@@ -220,12 +240,13 @@ def test_who_has_answered(others):
     assert done.returncode == 1 and "header x-backend: old -> new" in done.stdout and "move if these do not matter" in done.stdout
 
 
-def test_nothing_answers(both):
+@pytest.mark.parametrize("count", [1, 20])
+def test_nothing_answers(both, count):
     done = sluicectl("compare", "--old", f"http://{CLOSED}", "--new", f"http://{CLOSED}", "-f", "-", "--rate", 1000,
-                     text=manifests(*(ingress(f"i{i}", f"h{i}.test") for i in range(20))))
+                     text=manifests(*(ingress(f"i{i}", f"h{i}.test") for i in range(count))))
     assert done.returncode == 4 and "failure" in done.stdout
     done = sluicectl("compare", "--old", f"http://127.0.0.1:{both[0].port}", "--new", f"http://{CLOSED}", "-f", "-", "--rate", 1000, text=manifests(ingress("a")))
-    assert done.returncode == 1 and "do not move yet" in done.stdout
+    assert done.returncode == 4 and "do not move yet" in done.stdout
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1", "ftp://127.0.0.1", "http://127.0.0.1/path", "http://bob:x@127.0.0.1", "http://"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
 import pty
@@ -459,3 +460,8 @@ def test_events_of_the_past_alone(line, ctl):
 
     wait_for(lambda: "ServiceNotFound" in past(), "the Event to be remembered", PATIENCE)
     assert {"WatcherUp", "ProviderUp"} <= set(past())
+    # When it was is said as logs and kubectl say it, with the day, wherever whoever asks is.
+    said = subprocess.run([build_folder() / "sluicectl/sluicectl", "events", "--once"], capture_output=True, text=True, timeout=PATIENCE, check=True,
+                          env={**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime), "TZ": "Asia/Tokyo"}).stdout
+    moments = {datetime.datetime.fromisoformat(text.split()[0]) for text in said.splitlines()}
+    assert all(abs(datetime.datetime.now(datetime.timezone.utc) - at) < datetime.timedelta(hours=1) for at in moments), said

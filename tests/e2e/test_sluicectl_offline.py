@@ -225,6 +225,10 @@ spec:
 @pytest.mark.parametrize("text, code, words", [
     ("a: [", 3, "line 2"),
     ("just text", 3, "apiVersion"),
+    ("resources: [web.yaml]", 3, "kubectl kustomize"),
+    ("metadata:\n\tname: a", 3, "a tab, where only blanks may indent"),
+    ("metadata:\n  name: {{ .Release.Name }}", 3, "a template, which has to be rendered first"),
+    ("\ufeffapiVersion: v1\nkind: Pod\nmetadata: {name: p}", 0, "0 Ingresses"),
     ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}", 0, "0 Ingresses"),
     ("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec: {rules: 7}", 1, "spec.rules"),
     ("x: &x {<<: *x}", 3, "line 1"),
@@ -234,6 +238,39 @@ def test_manifests_that_are_wrong(text, code, words):
     done = sluicectl("lint", "-f", "-", text=text)
     assert done.returncode == code, done.stdout + done.stderr
     assert words in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["lint", "render"])
+def test_what_is_told_of_a_manifest_does_not_control_the_terminal(command):
+    """Keys of annotations and names of fields are anybody's, in manifests that no API server has seen."""
+    annotations = {"sluice.io/a\x1b[31m": "x", "sluice.io/b\x9b31m": "x"}
+    text = json.dumps({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web", "annotations": annotations}, "spec": {"c\x1b[2J": 1}})
+    done = sluicectl(command, "-f", "-", text=text)
+    said = done.stdout + done.stderr
+    assert "sluice.io/a?[31m" in said and "UnknownField: spec.c?[2J" in said
+    assert "\x1b" not in said and "\x9b" not in said
+
+
+def ingress_with(**members: object) -> str:
+    rule = {"host": "a.test", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}]}}
+    return json.dumps({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"}, "spec": {"rules": [rule]}, **members})
+
+
+@pytest.mark.parametrize("members, words", [
+    ({"spec": {"rules": [{"hosts": ["a.test"]}]}}, "UnknownField: spec.rules[0].hosts"),
+    ({"metadata": {"name": "web", "annotation": {}}}, "UnknownField: metadata.annotation"),
+    ({"spec": {"tls": [{"secret": "s"}]}}, "UnknownField: spec.tls[0].secret"),
+    ({"kind": "ingress"}, "Kubernetes has no ingress in this apiVersion; Ingress of networking.k8s.io/v1"),
+    ({"apiVersion": "networking.k8s.io/v2"}, "Kubernetes has no Ingress in this apiVersion"),
+    ({"apiVersion": "v1"}, "Kubernetes has no Ingress in this apiVersion"),
+    ({"apiVersion": "networking.internal.knative.dev/v1alpha1"}, "0 Ingresses, 0 Services, 0 Secrets: 0 warnings"),
+    ({"apiVersion": "networking.k8s.io/v1beta1", "spec": {"backend": {"serviceName": "web", "servicePort": 80}}}, "ServiceNotFound"),
+])
+def test_what_nobody_would_read_is_told(members, words):
+    done = sluicectl("lint", "-f", "-", text=ingress_with(**members))
+    assert words in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("UnknownField") == ("UnknownField" in words)
+    assert done.returncode == ("0 warnings" not in words)
 
 
 FOREIGN = """apiVersion: networking.k8s.io/v1
@@ -251,11 +288,13 @@ def test_an_ingress_of_a_foreign_class_is_named(tmp_path):
     assert done.returncode == 0
     assert re.search(r'web.yaml:1: note: Ingress default/web: ClassNotOurs: its class "theirs" is not ours: ours is "rancher"', done.stdout)
     assert "1 Ingresses (1 not ours), 0 Services, 0 Secrets: 0 warnings" in done.stdout
+    # Who reads only that there are no warnings has to know that nothing was looked at.
+    assert "none of the Ingresses was checked: say which class is ours" in done.stderr
     [note] = json.loads(sluicectl("lint", "-o", "json", "-f", tmp_path / "web.yaml").stdout)
     assert (note["type"], note["reason"], note["name"]) == ("Normal", "ClassNotOurs", "web") and note["remedy"]
     # With the class that is asked for it is ours, and what is wrong with it is a warning.
     done = sluicectl("lint", "-f", tmp_path / "web.yaml", "--with", "ingress-class=theirs")
-    assert done.returncode == 1 and "ServiceNotFound" in done.stdout and "not ours" not in done.stdout
+    assert done.returncode == 1 and "ServiceNotFound" in done.stdout and "not ours" not in done.stdout and done.stderr == ""
     # An IngressClass among the manifests decides, as in a cluster that has any.
     theirs = "\n---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: %s}\nspec: {controller: %s}\n"
     for name, controller, words in (("theirs", "example.com/other", 'there is no IngressClass "theirs" whose controller is'),

@@ -73,6 +73,16 @@ def test_since_the_beginning(proxy):
     assert re.search(r"^shop/failing +5 +0 +5 +100\.0 ", told, re.M) and "\033" not in told
 
 
+@pytest.mark.parametrize("arguments, words", [(["--interval", "0.2"], "no request has ended in these 0.2 seconds; --interval 0 counts all"),
+                                              (["--interval", "0", "nobody"], "no Ingress with traffic has this text")])
+def test_a_table_without_rows_says_why(proxy, arguments, words):
+    send_all(proxy)
+    wait_for(lambda: words in top(proxy.runtime, *arguments).stderr, "silence", PATIENCE)
+    done = top(proxy.runtime, *arguments)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    assert top(proxy.runtime, "--interval", "0").stderr == ""
+
+
 def test_what_happens_within_an_interval(proxy):
     send_all(proxy)
     ended = threading.Event()

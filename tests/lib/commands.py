@@ -40,6 +40,7 @@ SYSTEM = {
     "rm": "-f -r",
     "sort": "-k2,2nr -rn -t:",
     "tail": "",
+    "tee": "",
     "uniq": "-c",
 }
 SYSTEMCTL = set("daemon-reload disable edit enable is-active list-units mask reload restart start status stop".split())

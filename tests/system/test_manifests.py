@@ -6,6 +6,8 @@ import pytest
 
 from .manifests import KINDS, rendered, rendered_with, rights
 
+STOP_TIMEOUT_S = 20  # what --stop-timeout is without being set
+
 
 def one(objects: list[dict], kind: str) -> dict:
     found = [each for each in objects if each["kind"] == kind]
@@ -61,12 +63,32 @@ def test_nothing_but_its_own_end_stops_a_proxy(objects):
     all_of = containers(objects)
     if "proxy" not in all_of:
         return
-    assert not {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"} & all_of["proxy"].keys()
+    assert not {"livenessProbe", "readinessProbe", "startupProbe"} & all_of["proxy"].keys()
+    assert all_of["proxy"]["lifecycle"].keys() == {"preStop"}
     variables = {name: {row["name"]: row["value"] for row in all_of[name]["env"]} for name in ("proxy", "provider")}
     assert variables["provider"]["SLUICE_START_SUPERVISOR"] == "false"
     assert variables["provider"]["SLUICE_PROXY_DIR"] == variables["proxy"]["SLUICE_PROXY_DIR"]
     shared = {mount["mountPath"]: mount["name"] for mount in all_of["provider"]["volumeMounts"]}
     assert {mount["mountPath"]: mount["name"] for mount in all_of["proxy"]["volumeMounts"]}.items() <= shared.items()
+
+
+@pytest.mark.parametrize("kind", ["nginx", "haproxy"])
+def test_a_pod_that_ends_accepts_connections_until_nobody_sends_any(kind):
+    """The provider too: nodes lead traffic to a pod that ends only while it is ready."""
+    objects = rendered(kind)
+    delays = {name: each["lifecycle"]["preStop"]["exec"]["command"] for name, each in containers(objects).items() if "lifecycle" in each}
+    assert delays.keys() == {"provider", "proxy"} and delays["provider"] == delays["proxy"]
+    program, seconds = delays["proxy"]
+    grace = one(objects, "Deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    assert program == "sleep" and int(seconds) >= 10 and grace >= int(seconds) + STOP_TIMEOUT_S + 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replicas_are_on_nodes_of_their_own(kind):
+    pods = one(rendered_with(kind, "election"), "Deployment")["spec"]["template"]
+    (spread,) = pods["spec"]["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    assert spread["labelSelector"]["matchLabels"].items() <= pods["metadata"]["labels"].items()
 
 
 def test_containers_are_confined(objects):
@@ -147,6 +169,7 @@ def test_a_proxy_on_every_node(kind):
     objects = rendered_with(kind, "daemonset")
     assert not [each for each in objects if each["kind"] in ("Deployment", "PodDisruptionBudget", "Service")]
     daemons = one(objects, "DaemonSet")
+    assert "topologySpreadConstraints" not in daemons["spec"]["template"]["spec"]
     assert not {"replicas", "strategy"} & daemons["spec"].keys() and daemons["spec"]["updateStrategy"]["type"] == "RollingUpdate"
     plain = {each["name"]: each for each in one(rendered(kind), "Deployment")["spec"]["template"]["spec"]["containers"]}
     pods = daemons["spec"]["template"]

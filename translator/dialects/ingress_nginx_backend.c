@@ -307,6 +307,25 @@ static void read_affinity(const struct backend_reader *r)
 	r->values->stickiness = stickiness;
 }
 
+/* Of TLS that is passed through nothing is known but the server name, so what is told is the annotation that the Ingress has. That backends speak TLS is so in any case. */
+static void tell_unopened(const struct backend_reader *r)
+{
+	static const enum nginx_row rows[] = {NGINX_ROW_affinity, NGINX_ROW_backend_protocol,
+		NGINX_ROW_proxy_ssl_secret, NGINX_ROW_proxy_ssl_verify, NGINX_ROW_proxy_ssl_name};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum nginx_row row = rows[i];
+		bool is_so =
+			row == NGINX_ROW_backend_protocol &&
+			(nginx_value_is(r->v, row, "HTTPS") || nginx_value_is(r->v, row, "GRPCS"));
+		if (has(r, row) && !is_so)
+			diag_add(r->teller->diags, r->teller->self, "NotSupported",
+				arena_printf(r->teller->arena, "metadata.annotations[%.*s]",
+					STR_FMT(r->v->items[row].key))
+					.p,
+				"it is not heeded: TLS that is passed through is not opened");
+	}
+}
+
 void ingress_nginx_read_values(const struct ingress_record *ingress, struct nginx_values *nginx,
 	const struct nginx_teller *teller, struct annotation_values *values)
 {
@@ -316,6 +335,11 @@ void ingress_nginx_read_values(const struct ingress_record *ingress, struct ngin
 		!is_said(&r, values->tls_passthrough != SWITCH_UNSET, passthrough))
 		values->tls_passthrough =
 			nginx_value_is_on(nginx, passthrough, false) ? SWITCH_ON : SWITCH_OFF;
+	read_upstream(&r);
+	if (values->tls_passthrough == SWITCH_ON) {
+		tell_unopened(&r);
+		return;
+	}
 	const struct backend_wish *wish = &values->backend;
 	bool is_said = wish->verify != SWITCH_UNSET || !str_is_empty(wish->ca) ||
 		       !str_is_empty(wish->client) || !str_is_empty(wish->name);
@@ -324,6 +348,5 @@ void ingress_nginx_read_values(const struct ingress_record *ingress, struct ngin
 	read_tls_secret(&r);
 	read_name(&r);
 	read_terms(&r, is_said);
-	read_upstream(&r);
 	read_affinity(&r);
 }

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { NAMES_MAX = 3 /* unknown ones of an Ingress for which a similar one is searched */ };
+enum {
+	NAMES_MAX = 3,  /* unknown ones of an Ingress for which a similar one is searched */
+	UNREAD_MAX = 8, /* names that are told of those that have no effect */
+};
 
 #define NGINX_ANNOTATION(                                                                  \
 	member_, name_, alias_, kind_, bad_, word_, on_nginx_, on_haproxy_, words_, note_) \
@@ -413,6 +416,32 @@ void nginx_values_read(const struct ingress_record *ingress, struct str prefix,
 	}
 	for (enum nginx_row row = 0; row < NGINX_ROW_COUNT; row++)
 		settle(ret_values, row, t);
+}
+
+void nginx_values_tell_unread(
+	const struct ingress_record *ingress, struct str prefix, const struct nginx_teller *t)
+{
+	struct str first = STR_NONE;
+	struct str others = STR("");
+	size_t count = 0;
+	for (size_t i = 0; i < ingress->annotations.count; i++) {
+		struct str key = ingress->annotations.items[i].key;
+		struct str name;
+		if (!name_of(key, prefix, &name))
+			continue;
+		count++;
+		if (count == 1)
+			first = key;
+		else if (count <= UNREAD_MAX)
+			others = arena_printf(t->arena, "%.*s%s%.*s", STR_FMT(others),
+				count == 2 ? "; nor have " : ", ", STR_FMT(name));
+	}
+	if (count == 0)
+		return;
+	const char *more = count > UNREAD_MAX ? ", ..." : "";
+	diag_add(t->diags, t->self, "ForeignAnnotation", field_of(t, first),
+		"it has no effect, for the Ingress is of no class of ingress-nginx%.*s%s",
+		STR_FMT(others), more);
 }
 
 void nginx_values_tell_verdicts(

@@ -111,6 +111,9 @@ struct nginx_teller {
 /* Texts are views of the record. An empty prefix stands for INGRESS_NGINX_PREFIX. Everything that does not count is told. Global options: see nginx_options_apply(). */
 void nginx_values_read(const struct ingress_record *ingress, struct str prefix,
 	const struct nginx_teller *teller, struct nginx_values *ret_values);
+/* For an Ingress of another class, whose owner may take them for guards: that they have no effect. */
+void nginx_values_tell_unread(
+	const struct ingress_record *ingress, struct str prefix, const struct nginx_teller *teller);
 /* Tells of a value that looks as it must, but cannot be used; what follows from that is by its row. */
 [[gnu::format(printf, 4, 5)]] void nginx_values_refuse(struct nginx_values *values,
 	enum nginx_row row, const struct nginx_teller *teller, const char *format, ...);

@@ -276,6 +276,8 @@ static void what_haproxy_cannot_time_is_told(void **state)
 			"a timeout for sending"},
 		{{.connect_ms = 5, .read_ms = 6}, "-w|0|0|||@||||||||||||||6|||||||||",
 			"for connecting"},
+		{{.connect_ms = 5000, .send_ms = 60000, .read_ms = 60000},
+			"-w|0|0|||@||||||||||||||60000|||||||||", NULL},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

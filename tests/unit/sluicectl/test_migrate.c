@@ -157,7 +157,7 @@ static void test_classes(void **ctx)
 		"\"ingressClassName\":\"edge\"}}");
 	make(&w, "nginx", NULL, 0);
 	assert_int_equal(w.report.ingresses.count, 2);
-	assert_int_equal(w.report.foreign_count, 1);
+	assert_int_equal(w.report.foreign.count, 1);
 	end(&w);
 }
 

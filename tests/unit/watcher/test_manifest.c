@@ -30,6 +30,9 @@ static void test_values(void **ctx)
 			"01T00:00:00Z\"}"},
 		{"a: &x [1, {b: c}]\nd: *x", "{\"a\":[1,{\"b\":\"c\"}],\"d\":[1,{\"b\":\"c\"}]}"},
 		{"a: |\n  one\n  \"two\"\\\n", "{\"a\":\"one\\n\\\"two\\\"\\\\\\n\"}"},
+		{"\xef\xbb\xbf"
+		 "a: 1",
+			"{\"a\":1}"},
 		{"{\"a\": [true, null, \"x\"]}", "{\"a\":[true,null,\"x\"]}"},
 	};
 	(void)ctx;
@@ -54,7 +57,12 @@ static void test_refusals(void **ctx)
 		const char *problem;
 	} cases[] = {
 		{"a: [", "line"},
-		{"a: 1\n\tb: 2", "line 2"},
+		{"a: 1\n\tb: 2", "line 2: "},
+		{"a:\n  \tb: 2", "a tab, where only blanks may indent"},
+		{"{{- if .Values.on }}\na: 1\n{{- end }}", "line 1: "},
+		{"a: 1\nb: {{ .Values.b }}",
+			"line 2: a key must be text: a template, which has to be "
+			"rendered first"},
 		{"a: &a [*a]", "within itself"},
 		{"x: {a: 1}\ny:\n  <<: {a: 1}", "line 3: merge keys"},
 		{"? [a]\n: b", "a key must be text"},
