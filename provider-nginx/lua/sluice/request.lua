@@ -34,7 +34,8 @@ local begin, decide, upstream_of = balance.begin, balance.decide, balance.upstre
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
-local LATER, MOVED = "later", "moved" -- in the place of an upstream: nginx.conf.tmpl
+local LATER, MOVED, FIRST = "later", "moved", "first" -- in the place of an upstream: nginx.conf.tmpl
+local FIRST_UPSTREAM = pools.FIRST
 
 -- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
 local entered_for, entered_asked = 0, nil
@@ -373,9 +374,7 @@ local function enter_by_rules(asked, key, origin)
 	return upstream or LATER
 end
 
--- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows; MOVED: nginx answers. Here nothing else can be
--- answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
-function _M.enter(id, port, is_mixed)
+local function enter(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many, origin = look()
 	begin()
@@ -403,6 +402,13 @@ function _M.enter(id, port, is_mixed)
 		access_log.found(row, pool)
 	end
 	return decide(pool, peer)
+end
+
+-- Rewrite phase of the one location that every request enters by: its upstream, or FIRST; LATER: the access phase follows; MOVED: nginx answers. Here nothing else
+-- can be answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
+function _M.enter(id, port, is_mixed)
+	local upstream = enter(id, port, is_mixed)
+	return upstream == FIRST_UPSTREAM and FIRST or upstream
 end
 
 -- Its access phase, unless enter() has named an upstream.
