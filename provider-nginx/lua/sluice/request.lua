@@ -39,6 +39,8 @@ local FIRST_UPSTREAM = pools.FIRST
 
 -- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
 local entered_for, entered_asked = 0, nil
+-- What has been made for a request of which nothing is kept. To make it anew, and to collect it, costs as much as most policies.
+local spare_asked = nil
 -- The pool of a request that is being handed to another location, which it enters at once.
 local handed_for, handed_pool, handed_asked = 0, nil, nil
 
@@ -149,6 +151,7 @@ local function stay(pool, asked)
 	if can_be_found_again(asked, pool) then
 		local peer = pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
 		upstream = peer and decide(pool, peer)
+		asked.is_done = upstream ~= nil
 	else
 		-- With room for what the balancer puts there.
 		local ctx = { asked = asked, stays_here = true, is_long = false, pool = false, sticky = false, wanted = false, peer = false, session = false, tried = false, stays = false }
@@ -361,6 +364,7 @@ local function enter_by_rules(asked, key, origin)
 	local status, location = traffic.redirect_of(asked)
 	if status then
 		answer.move(asked, status, location)
+		spare_asked = asked -- the header filter follows at once
 		if access_log.is_on then
 			access_log.refused("redirect")
 		end
@@ -368,7 +372,9 @@ local function enter_by_rules(asked, key, origin)
 	end
 	asked.is_ready = asked.stays and traffic.pass(asked, asked.pool)
 	local upstream = asked.is_ready and stay(asked.pool, asked)
-	if not upstream then
+	if asked.is_done then
+		spare_asked = asked
+	elseif not upstream then
 		entered_for, entered_asked = request_id(), asked
 	end
 	return upstream or LATER
@@ -391,7 +397,9 @@ local function enter(id, port, is_mixed)
 	end
 	local row, name, path, matched = find_settled(view, header, var)
 	if row and is_route(row) then
-		return enter_by_rules(asked_of.new(view, port, header, name, path, matched), row, origin)
+		local asked = asked_of.new(view, port, header, name, path, matched, spare_asked)
+		spare_asked = nil
+		return enter_by_rules(asked, row, origin)
 	end
 	local pool = row and known(row)
 	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and var.remote_addr)

@@ -130,6 +130,30 @@ function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
 	end
 end
 
+-- What was made for a request of which nothing is kept serves the next one.
+function tests.nothing_of_a_request_is_left_for_the_next()
+	local asked_of = require("sluice.asked")
+	local new, used = asked_of.new("v", 80, "a", "a", "/x"), asked_of.new("w", 81, "b", "b", "/y", "/z")
+	for key in pairs(used) do
+		used[key] = "left"
+	end
+	assert(asked_of.new("v", 80, "a", "a", "/x", nil, used) == used)
+	for key, value in pairs(new) do
+		assert(used[key] == value, key)
+		used[key] = nil
+	end
+	assert(next(used) == nil)
+end
+
+function tests.a_path_of_one_request_is_not_that_of_the_next()
+	local request = start(rows_of_rule("((rewrite,(text,/b)))"))
+	require("sluice.pools").get("p")
+	assert(request.enter("http:l") == "0_http/b")
+	ngx.shared.sluice:set("Wroute:r1", "(((path,/),(pool,p)))")
+	ngx.shared.sluice:incr(VERSION, 2)
+	assert(request.enter("http:l") == "first")
+end
+
 -- nginx answers; the head is made by the header filter that follows, and by no later one.
 function tests.a_redirect_is_made_before_the_access_phase()
 	local HTTPS = "((https_redirect,308),(hsts,(max_age,5)))"
