@@ -19,7 +19,9 @@
 
 enum {
 	CONF_LEN_MAX = 64 * 1024 * 1024,
-	CONF_SHARDS = 32, /* upstreams of each protocol; as many as in lua/sluice/pools.lua */
+	CONF_SHARDS =
+		32, /* upstreams of each protocol; as many as in lua/sluice/pools.lua, with the same names */
+	CONF_SHARD_DIGITS = 8, /* with which names of them begin */
 	CONF_IPV4 = 1,
 	CONF_IPV6 = 2,
 };

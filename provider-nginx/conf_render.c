@@ -2,6 +2,7 @@
 /* The blocks and values of nginx.conf.tmpl. */
 #include "common/must.h"
 #include "provider-nginx/conf.h"
+#include "provider-nginx/conf_values.h"
 #include "provider-nginx/datagrams.h"
 #include "provider-nginx/fronts.h"
 #include "provider-nginx/pool_text.h"
@@ -112,8 +113,8 @@ static struct str value(void *ctx, unsigned name)
 		return str_from(view->pool->name.text);
 	case NGINX_CONF_VALUE_SCHEME:
 		return view->port->protocol == LISTENER_HTTPS ? STR("https") : STR("http");
-	case NGINX_CONF_VALUE_SHARD_DIGIT:
-		return template_printf(text, "%02zx", view->shard);
+	case NGINX_CONF_VALUE_SHARD_NAME:
+		return conf_shard_name(text, view->shard);
 	case NGINX_CONF_VALUE_CLAIM_LEN_MAX:
 	case NGINX_CONF_VALUE_HTTPS_PORT:
 	case NGINX_CONF_VALUE_OWN_HTTPS_PORT:

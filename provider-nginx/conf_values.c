@@ -101,3 +101,9 @@ bool conf_option_block(const struct conf_options *options, enum nginx_conf_block
 		must(false);
 	}
 }
+
+struct str conf_shard_name(struct template_text *text, size_t shard)
+{
+	return template_printf(text, "%zx%.*s", shard % CONF_SHARD_DIGITS,
+		(int)(shard / CONF_SHARD_DIGITS), "xxxxxxxx");
+}

@@ -10,3 +10,7 @@ struct str conf_option_value(
 	const struct conf_options *options, enum nginx_conf_value name, struct template_text *text);
 /* Likewise of a block: whether it is there. */
 bool conf_option_block(const struct conf_options *options, enum nginx_conf_block block);
+
+/* Of an upstream. For each request nginx compares the name that it goes to with those of all upstreams: first their lengths, then they from their beginning; so these
+ * differ in the one or the other early. */
+struct str conf_shard_name(struct template_text *text, size_t shard);

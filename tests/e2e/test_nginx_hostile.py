@@ -27,7 +27,7 @@ DIRECTIVES = {
     "worker_connections", "stream", "http", "server", "upstream", "map", "listen", "set", "location", "return", "allow", "deny",
     "lua_shared_dict", "lua_max_running_timers", "lua_transform_underscores_in_response_headers", "lua_package_path", "init_by_lua_block", "init_worker_by_lua_block",
     "balancer_by_lua_block", "set_by_lua_block", "if", "access_by_lua_block", "content_by_lua_block", "header_filter_by_lua_block", "log_by_lua_block",
-    "ssl_certificate_by_lua_block", "ssl_client_hello_by_lua_block", "error_page", "lua_socket_log_errors",
+    "ssl_certificate_by_lua_block", "ssl_client_hello_by_lua_block", "error_page", "break", "lua_socket_log_errors",
     "access_log", "log_format", "server_tokens", "default_type", "merge_slashes", "request_pool_size", "client_max_body_size",
     "client_body_buffer_size", "client_body_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path",
     "client_header_timeout", "large_client_header_buffers", "keepalive", "keepalive_timeout",

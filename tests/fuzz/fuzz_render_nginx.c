@@ -56,11 +56,12 @@ static bool is_space(char c)
 
 static char take_escaped(struct lexer *lexer)
 {
-	static const char known[] = "\"'\\ ";
+	static const char known[] = "\"'\\ rn", meant[] = "\"'\\ \r\n";
 	char c = take(lexer);
+	const char *found = strchr(known, c);
 	/* The others are kept with their backslash, which we have no use for. */
-	must(strchr(known, c) != NULL && c != 0);
-	return c;
+	must(found != NULL && c != 0);
+	return meant[found - known];
 }
 
 /* Takes the first of these that the text begins with; false: none of them is. */
@@ -92,16 +93,46 @@ static struct str without_labels(struct str word, char *room)
 	return (struct str){room, len};
 }
 
-static bool is_forwarded(struct str word)
+static const char *const hosts[] = {"$http_host", "$sluice_told_host", NULL};
+static const char *const schemes[] = {"https", "http", "$sluice_told_scheme", NULL};
+
+static bool take_text(struct str *word, const char *text)
 {
-	static const char *const clients[] = {"for=$remote_addr;host=\"",
-		"for=\"[$remote_addr]\";host=\"",
-		"for=$sluice_for_begin$remote_addr$sluice_for_end;host=\"", NULL};
-	static const char *const hosts[] = {
-		"$http_host\";proto=", "$sluice_told_host\";proto=", NULL};
-	static const char *const schemes[] = {"https", "http", "$sluice_told_scheme", NULL};
-	return take_one(&word, clients) && take_one(&word, hosts) && take_one(&word, schemes) &&
-	       word.len == 0;
+	const char *const texts[] = {text, NULL};
+	return take_one(word, texts);
+}
+
+static bool take_port(struct str *word)
+{
+	size_t digits = 0;
+	while (digits < word->len && word->p[digits] >= '0' && word->p[digits] <= '9')
+		digits++;
+	*word = str_skip(*word, digits);
+	return digits != 0 || take_text(word, "$sluice_said_port");
+}
+
+static bool take_forwarded(struct str *word)
+{
+	static const char *const clients[] = {"for=$remote_addr", "for=\"[$remote_addr]\"",
+		"for=$sluice_for_begin$remote_addr$sluice_for_end", NULL};
+	return take_one(word, clients) && take_text(word, ";host=\"") && take_one(word, hosts) &&
+	       take_text(word, "\";proto=") && take_one(word, schemes);
+}
+
+/* The lines of the one header that requests get. */
+static bool are_headers(struct str word)
+{
+	static const char *const clients[] = {"$remote_addr", "$sluice_told_for", NULL};
+	bool begins = take_one(&word, hosts) && take_text(&word, "\r\nX-Forwarded-For: ") &&
+		      take_one(&word, clients) && take_text(&word, "\r\nX-Forwarded-Proto: ") &&
+		      take_one(&word, schemes) && take_text(&word, "\r\nX-Forwarded-Host: ") &&
+		      take_one(&word, hosts) && take_text(&word, "\r\nX-Forwarded-Port: ") &&
+		      take_port(&word);
+	if (!begins)
+		return false;
+	take_text(&word, "\r\nX-Request-ID: $sluice_made_id");
+	return take_text(&word, "\r\nX-Real-IP: $remote_addr\r\nForwarded: ") &&
+	       take_forwarded(&word) && word.len == 0;
 }
 
 /* What proxies in front have told. */
@@ -118,11 +149,11 @@ static bool is_told(struct str word)
 /* Within quotes nothing may be a variable, but in the values that have to be quoted: for their semicolons, or because they may be empty. */
 static bool is_ours(struct str word)
 {
-	char room[256];
+	char room[512];
 	if (word.len > sizeof(room))
 		return false;
 	word = without_labels(word, room);
-	return is_forwarded(word) || is_told(word);
+	return are_headers(word) || is_told(word);
 }
 
 static void read_word(struct lexer *lexer, struct directive *directive)
@@ -130,7 +161,7 @@ static void read_word(struct lexer *lexer, struct directive *directive)
 	char *word = lexer->room;
 	char first = peek(lexer);
 	bool is_quoted = first == '"' || first == '\'';
-	bool has_variable = false;
+	bool has_variable = false, has_line_end = false;
 	size_t len = 0;
 	must(directive->count < WORDS_MAX);
 	if (is_quoted)
@@ -140,13 +171,15 @@ static void read_word(struct lexer *lexer, struct directive *directive)
 		char c = take(lexer);
 		must(c >= ' ' && c < 0x7f);
 		has_variable |= is_quoted && c == '$';
-		word[len++] = c == '\\' ? take_escaped(lexer) : c;
+		word[len] = c == '\\' ? take_escaped(lexer) : c;
+		has_line_end |= word[len] < ' ';
+		len++;
 	}
 	if (is_quoted) {
 		take(lexer);
 		must(is_space(peek(lexer)) || peek(lexer) == ';' || peek(lexer) == '{');
 	}
-	must(!has_variable || is_ours((struct str){word, len}));
+	must(!(has_variable || has_line_end) || is_ours((struct str){word, len}));
 	lexer->room += len;
 	directive->words[directive->count] = (struct str){word, len};
 	directive->is_quoted[directive->count] = is_quoted;

@@ -9,15 +9,27 @@ local concat = table.concat
 local HEADERS_MAX = 256
 local NO_GROUPS = {}
 
--- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
--- `groups` are parts. What stands there as false gets its value while the request is routed: with room for it from the beginning the table need not grow.
-function _M.new(view, port, header, name, path, key)
+-- With room for all that gets its value while the request is routed, so that the table need not grow.
+local function blank()
 	return {
-		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
-		is_decoded = key ~= nil, groups = NO_GROUPS, rest = "",
+		view = false, port = 0, header = "", name = "", path = "", key = "", matched = "", is_decoded = false, groups = NO_GROUPS, rest = "",
 		rule = false, policy = false, pool = false, location = false, bound = false, chosen = false, on_error = false, on_page = false, arguments = false,
 		headers = false, origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
+		is_done = false, kept_pool = false,
 	}
+end
+
+-- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
+-- `groups` are parts. `spare` is what was made for another request, of which nobody knows any more, or nil.
+function _M.new(view, port, header, name, path, key, spare)
+	local asked = spare or blank()
+	asked.view, asked.port, asked.header, asked.name, asked.path = view, port, header, name, path
+	asked.key, asked.matched, asked.is_decoded, asked.groups, asked.rest = key or path, key and decode.plain(key) or path, key ~= nil, NO_GROUPS, ""
+	asked.rule, asked.policy, asked.pool, asked.location, asked.bound, asked.chosen = false, false, false, false, false, false
+	asked.on_error, asked.on_page, asked.arguments, asked.headers, asked.origin, asked.backend_target = false, false, false, false, false, false
+	asked.is_settled, asked.has_claims, asked.has_begun, asked.has_no_route, asked.stays, asked.is_ready = false, false, false, false, false, false
+	asked.is_done, asked.kept_pool = false, false
+	return asked
 end
 
 -- All headers, by name in lower case; texts, or tables of several.

@@ -15,7 +15,7 @@ local CLAIM_LEN_MIN = #"x-forwarded-"
 local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
 local F, H, K, O, P, U, X = 102, 104, 107, 111, 112, 117, 120
 local SLASH, HASH, QUESTION_MARK = 47, 35, 63
-local TARGET = "request_uri"
+local TARGET, HOST = "request_uri", "host"
 local find, byte = string.find, string.byte
 
 local elements = ffi.new("ngx_http_lua_ffi_table_elt_t[?]", HEADERS_MAX)
@@ -28,7 +28,10 @@ local OWN = {
 	forwarded = true,
 }
 
-ffi.cdef "void *memchr(const void *, int, size_t);"
+local HOST_WORD = ffi.new("union { char text[4]; uint32_t word; }", HOST).word -- four bytes are compared at once, without a string
+local words_at = ffi.typeof("const uint32_t *")
+
+ffi.cdef "void *memchr(const void *, int, size_t); int memcmp(const void *, const void *, size_t);"
 
 -- By first letter and length: headers that must not be passed on as they are, which only the locations of protocols see to.
 local SPECIAL = {
@@ -60,7 +63,7 @@ function _M.look()
 		local key = elements[i].key
 		local first = key.data[0]
 		if first == H and key.len == 4 then
-			if text_of(key.data, 4) == "host" then
+			if ffi.cast(words_at, key.data)[0] == HOST_WORD then
 				has_special = has_special or host ~= ""
 				host = text_of(elements[i].value.data, elements[i].value.len)
 			end
@@ -80,10 +83,20 @@ function _M.look()
 	return host, has_claims, has_special, is_too_many, origin
 end
 
+-- The value of one of nginx's variables is at `value` then.
+local function read_variable(name)
+	return C.ngx_http_lua_ffi_var_get(get_request(), name, #name, lower_name, 0, value, value_len, error_text) == 0
+end
+
+-- Whether nginx takes the request to be for the host of that name, which is its own spelling of it.
+function _M.is_for(name)
+	return read_variable(HOST) and value_len[0] == #name and C.memcmp(value[0], name, #name) == 0
+end
+
 -- Whether the target is a path, perhaps with a query, of bytes that a target may have: what uri.path_of() tells, but without a copy of it. nginx has
 -- taken a scheme and an authority away already.
 function _M.has_plain_target()
-	if C.ngx_http_lua_ffi_var_get(get_request(), TARGET, #TARGET, lower_name, 0, value, value_len, error_text) ~= 0 then
+	if not read_variable(TARGET) then
 		return false
 	end
 	local text, last = value[0], tonumber(value_len[0]) - 1

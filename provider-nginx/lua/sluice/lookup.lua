@@ -12,7 +12,7 @@ local _M = {}
 
 local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
 local is_route, kept_host, view_of = route.is_route, route.kept, route.view
-local has_plain_target, plain_path = headers.has_plain_target, headers.plain_path
+local is_for, has_plain_target, plain_path = headers.is_for, headers.has_plain_target, headers.plain_path
 local LOOKUPS_MAX = 3
 
 local function look_up(view, name, path, is_anew)
@@ -74,11 +74,12 @@ end
 -- The name of the pool or the route, or nil; only after changes.is_settled(). Of a route also its host's name, the path and, as route.find() has it, the path by which it
 -- was found. Most clients send a name as rows have it: of their targets nothing is copied for a pool.
 function _M.find_settled(view, header, var)
-	local kept, host = kept_host(view, header), var.host
+	local kept = kept_host(view, header)
 	local only = kept and kept.only
-	if only and host == header and has_plain_target() then
-		return only, host, is_route(only) and plain_path()
+	if only and is_for(header) and has_plain_target() then
+		return only, header, is_route(only) and plain_path()
 	end
+	local host = var.host
 	local path = path_of(var.request_uri)
 	local name = kept and header or split_host(header)
 	-- A target with an authority of its own: see read_target().

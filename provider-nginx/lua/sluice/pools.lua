@@ -14,19 +14,24 @@ local store = require("sluice.store")
 local tree = require("sluice.tree")
 local lrucache = require("resty.lrucache")
 
-local _M = { trusts = { off = true } } -- those that this nginx knows
+local _M = {
+	trusts = { off = true }, -- those that this nginx knows
+	FIRST = "0_http", -- the upstream that nginx.conf.tmpl names
+}
 
 local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
 local LEFT_FOR_S = 65 -- longer than nginx keeps a connection to an endpoint that nobody uses: keepalive_timeout in nginx.conf.tmpl
 local NAME_LEN = 17 -- provider-proxy/names.h
-local SHARDS = 32 -- upstreams of each protocol in nginx.conf.tmpl
+local SHARDS, SHARD_DIGITS = 32, 8 -- upstreams of each protocol in nginx.conf.tmpl, and with what their names begin
 local cache, cached = {}, 0
 local failed = lrucache.new(10000)
 local LEFT_MAX = 10000
 local left = lrucache.new(LEFT_MAX) -- endpoints that a pool had
 local left_count, left_counted_until = 0, 0
 local shard = 0
+local FIRST_MAX = 16 -- endpoints of several pools in the first upstream
+local first_count = 0
 local anybody_left_until = 0 -- when there was more than is kept of pools or of who has left, so that nobody knows who has
 local health = ngx.shared.sluice_health
 local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
@@ -116,6 +121,37 @@ local function note_left(before, pool)
 	end
 end
 
+-- The first upstream has those pools that this worker was asked for first, which most requests want: it costs them least.
+local function leave_first(pool)
+	if pool and pool.in_first then
+		first_count = first_count - pool.in_first
+	end
+end
+
+local function join_first(pool, before)
+	local count = #pool.active
+	local has_room = first_count == 0 or first_count + count <= FIRST_MAX
+	if has_room and pool.proto == "http" and (not before or before.in_first) then
+		first_count, pool.in_first = first_count + count, count
+	end
+	return pool.in_first
+end
+
+-- Among the upstreams of its protocol. The others have pools in turn, so that each has to keep equally many connections: to find one of them nginx looks at all.
+local function upstream_of(pool, before)
+	leave_first(before)
+	if join_first(pool, before) then
+		return _M.FIRST
+	end
+	if not before or before.in_first then
+		shard = shard % (SHARDS - 1) + 1
+	end
+	pool.shard = before and before.shard or shard
+	-- What has been connected to without a server name is kept apart.
+	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
+	return string.format("%x%s_%s", place % SHARD_DIGITS, string.rep("x", math.floor(place / SHARD_DIGITS)), pool.proto)
+end
+
 -- Everything of the row's text. `before`: the pool as it was, whose endpoints go on as far as they are still there.
 local function parse(key, text, before)
 	local pool = { key = key, text = text, proto = "http", algo = "rr", active = {}, by_id = {}, turn = math.random(0, 65535) }
@@ -123,16 +159,10 @@ local function parse(key, text, before)
 		words[word](pool, rest, before)
 	end
 	if before then
-		pool.turn, pool.shard = before.turn, before.shard
+		pool.turn = before.turn
 		note_left(before, pool)
-	else
-		-- In turn, so that each of them has to keep equally many connections: to find one of them nginx looks at all.
-		shard = (shard + 1) % SHARDS
-		pool.shard = shard
 	end
-	-- What has been connected to without a server name is kept apart.
-	local place = pool.tls and pool.shard - pool.shard % 2 + (pool.tls.is_nameless and 1 or 0) or pool.shard
-	pool.upstream = string.format("%02x_%s", place, pool.proto)
+	pool.upstream = upstream_of(pool, before)
 	pool.tag = sessions.tag_of(pool)
 	-- Nothing is counted where it is asked from.
 	pool.is_short = pool.proto == "http" and not pool.tls and pool.algo ~= "least" and pool.algo ~= "fastest"
@@ -146,6 +176,7 @@ end
 local function forget(key, pool)
 	if pool then
 		note_left(pool)
+		leave_first(pool)
 		cache[key], cached = nil, cached - 1
 	end
 end
@@ -153,7 +184,7 @@ end
 local function add(key, pool)
 	if not cache[key] then
 		if cached >= CACHED_POOLS then
-			cache, cached = {}, 0
+			cache, cached, first_count = {}, 0, pool.in_first or 0
 			anybody_left_until = ngx.now() + LEFT_FOR_S
 		end
 		cached = cached + 1

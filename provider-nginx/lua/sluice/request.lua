@@ -34,10 +34,13 @@ local begin, decide, upstream_of = balance.begin, balance.decide, balance.upstre
 local cast, uintptr = ffi.cast, ffi.typeof("uintptr_t")
 local QUESTIONS = { is_tls = false }
 local PROBE = "probe" -- in the place of a pool
-local LATER, MOVED = "later", "moved" -- in the place of an upstream: nginx.conf.tmpl
+local LATER, MOVED, FIRST = "later", "moved", "first" -- in the place of an upstream: nginx.conf.tmpl
+local FIRST_UPSTREAM = pools.FIRST
 
 -- Of a request that a rule takes, but that goes on in the access phase, which follows at once: what has been found of it.
 local entered_for, entered_asked = 0, nil
+-- What has been made for a request of which nothing is kept. To make it anew, and to collect it, costs as much as most policies.
+local spare_asked = nil
 -- The pool of a request that is being handed to another location, which it enters at once.
 local handed_for, handed_pool, handed_asked = 0, nil, nil
 
@@ -148,6 +151,7 @@ local function stay(pool, asked)
 	if can_be_found_again(asked, pool) then
 		local peer = pools.pick(pool, pool.algo == "source" and ngx.var.remote_addr)
 		upstream = peer and decide(pool, peer)
+		asked.is_done = upstream ~= nil
 	else
 		-- With room for what the balancer puts there.
 		local ctx = { asked = asked, stays_here = true, is_long = false, pool = false, sticky = false, wanted = false, peer = false, session = false, tried = false, stays = false }
@@ -360,6 +364,7 @@ local function enter_by_rules(asked, key, origin)
 	local status, location = traffic.redirect_of(asked)
 	if status then
 		answer.move(asked, status, location)
+		spare_asked = asked -- the header filter follows at once
 		if access_log.is_on then
 			access_log.refused("redirect")
 		end
@@ -367,15 +372,15 @@ local function enter_by_rules(asked, key, origin)
 	end
 	asked.is_ready = asked.stays and traffic.pass(asked, asked.pool)
 	local upstream = asked.is_ready and stay(asked.pool, asked)
-	if not upstream then
+	if asked.is_done then
+		spare_asked = asked
+	elseif not upstream then
 		entered_for, entered_asked = request_id(), asked
 	end
 	return upstream or LATER
 end
 
--- Rewrite phase of the one location that every request enters by: its upstream; LATER: the access phase follows; MOVED: nginx answers. Here nothing else can be
--- answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
-function _M.enter(id, port, is_mixed)
+local function enter(id, port, is_mixed)
 	local view = view_of(id)
 	local header, has_claims, has_special, is_too_many, origin = look()
 	begin()
@@ -392,7 +397,9 @@ function _M.enter(id, port, is_mixed)
 	end
 	local row, name, path, matched = find_settled(view, header, var)
 	if row and is_route(row) then
-		return enter_by_rules(asked_of.new(view, port, header, name, path, matched), row, origin)
+		local asked = asked_of.new(view, port, header, name, path, matched, spare_asked)
+		spare_asked = nil
+		return enter_by_rules(asked, row, origin)
 	end
 	local pool = row and known(row)
 	local peer = pool and pool.is_plain and pools.pick(pool, pool.algo == "source" and var.remote_addr)
@@ -403,6 +410,13 @@ function _M.enter(id, port, is_mixed)
 		access_log.found(row, pool)
 	end
 	return decide(pool, peer)
+end
+
+-- Rewrite phase of the one location that every request enters by: its upstream, or FIRST; LATER: the access phase follows; MOVED: nginx answers. Here nothing else
+-- can be answered, or waited for. `id` is that of the listener's view, which $sluice_view has, too; `is_mixed`: there are clients with IPv4 and with IPv6 addresses.
+function _M.enter(id, port, is_mixed)
+	local upstream = enter(id, port, is_mixed)
+	return upstream == FIRST_UPSTREAM and FIRST or upstream
 end
 
 -- Its access phase, unless enter() has named an upstream.

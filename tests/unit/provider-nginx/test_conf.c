@@ -132,9 +132,9 @@ static void test_kept_connections(void **state)
 	f.options.open_files = 65536;
 	render(&f, NULL);
 	assert_true(has(&f, "worker_connections 49152;"));
-	assert_true(has(&f, "upstream 00_http {"));
-	assert_true(has(&f, "upstream 1f_h2 {"));
-	assert_false(has(&f, "upstream 20_http {"));
+	assert_true(has(&f, "upstream 0_http {"));
+	assert_true(has(&f, "upstream 7xxx_h2 {"));
+	assert_false(has(&f, "upstream 0xxxx_http {"));
 	/* 32 times 768 are one half, 3 times 32 times 96 three sixteenths. */
 	assert_int_equal(count_lines(&f, "\tkeepalive 768;"), CONF_SHARDS);
 	assert_int_equal(count_lines(&f, "\tkeepalive 96;"), 3 * CONF_SHARDS);
@@ -154,13 +154,15 @@ static void test_clients_of_both_families(void **state)
 	assert_true(check_ip(STR("::"), &binds[1]));
 	f.ports_items[0].binds = &binds[0];
 	render(&f, NULL);
-	assert_int_equal(count_lines(&f, "\"for=$remote_addr;"), 1);
-	assert_int_equal(count_lines(&f, "\"for=\\\"[$remote_addr]\\\";"), 1);
-	assert_int_equal(count_lines(&f, "\"for=$sluice_for_begin$remote_addr$sluice_for_end;"), 0);
+	assert_int_equal(count_lines(&f, "Forwarded: for=$remote_addr;"), 1);
+	assert_int_equal(count_lines(&f, "Forwarded: for=\\\"[$remote_addr]\\\";"), 1);
+	assert_int_equal(
+		count_lines(&f, "Forwarded: for=$sluice_for_begin$remote_addr$sluice_for_end;"), 0);
 	f.ports_items[0].bind_count = 2;
 	render(&f, NULL);
-	assert_int_equal(count_lines(&f, "\"for=$remote_addr;"), 0);
-	assert_int_equal(count_lines(&f, "\"for=$sluice_for_begin$remote_addr$sluice_for_end;"), 1);
+	assert_int_equal(count_lines(&f, "Forwarded: for=$remote_addr;"), 0);
+	assert_int_equal(
+		count_lines(&f, "Forwarded: for=$sluice_for_begin$remote_addr$sluice_for_end;"), 1);
 	buf_fini(&f.text);
 }
 

@@ -12,8 +12,10 @@ local function start(rows)
 	for key, value in pairs(rows) do
 		ngx.shared.sluice:set(key, value)
 	end
-	package.loaded["sluice.headers"] = { look = function() return "a", false, false, false end, has_plain_target = function() return true end, plain_path = function() return "/" end,
-		forwarded = function() return "" end }
+	package.loaded["sluice.headers"] = {
+		look = function() return "a", false, false, false end, is_for = function(name) return name == ngx.var.host end,
+		has_plain_target = function() return true end, plain_path = function() return "/" end, forwarded = function() return "" end,
+	}
 	ngx.ctx, ngx.header = {}, {}
 	ngx.var = { host = "a", request_uri = "/", remote_addr = "10.9.9.9", scheme = "http", sluice_upgrade = "" }
 	ngx.print = function() end
@@ -123,9 +125,33 @@ function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
 		require("sluice.pools").get("p")
 		local upstream = request.enter("http:l")
 		assert((upstream ~= "later") == case[2], case[1])
-		assert(not case[3] or upstream:match("_http(.*)$") == case[3], upstream)
+		assert(not case[3] or upstream:gsub("^first$", ""):gsub("^%x_http", "") == case[3], upstream)
 		assert((ngx.ctx ~= nil) == (case[4] or false), case[1])
 	end
+end
+
+-- What was made for a request of which nothing is kept serves the next one.
+function tests.nothing_of_a_request_is_left_for_the_next()
+	local asked_of = require("sluice.asked")
+	local new, used = asked_of.new("v", 80, "a", "a", "/x"), asked_of.new("w", 81, "b", "b", "/y", "/z")
+	for key in pairs(used) do
+		used[key] = "left"
+	end
+	assert(asked_of.new("v", 80, "a", "a", "/x", nil, used) == used)
+	for key, value in pairs(new) do
+		assert(used[key] == value, key)
+		used[key] = nil
+	end
+	assert(next(used) == nil)
+end
+
+function tests.a_path_of_one_request_is_not_that_of_the_next()
+	local request = start(rows_of_rule("((rewrite,(text,/b)))"))
+	require("sluice.pools").get("p")
+	assert(request.enter("http:l") == "0_http/b")
+	ngx.shared.sluice:set("Wroute:r1", "(((path,/),(pool,p)))")
+	ngx.shared.sluice:incr(VERSION, 2)
+	assert(request.enter("http:l") == "first")
 end
 
 -- nginx answers; the head is made by the header filter that follows, and by no later one.
