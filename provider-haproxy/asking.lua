@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Behind policies.lua: step 12 of section 5.3 of PROTOCOL.md, another server says whether a request may pass. The question goes through a socket that only HAProxy can
 -- open to the frontend `questions` (haproxy.cfg.tmpl), which asks the pool as any request does. HAProxy's own client for Lua would do, but has no limit for answers.
-local split, decode, encode_text, value_of = sluice.split, sluice.decode, sluice.encode_text, sluice.value_of
+local split, trim, decode, encode_text, value_of = sluice.split, sluice.trim, sluice.decode, sluice.encode_text, sluice.value_of
 
 local limit_s = 10
 local header_lines_max = 300
@@ -132,7 +132,7 @@ local function read_head(receive)
 	local found = {}
 	for _ = 1, status and header_lines_max or 0 do
 		local line = receive("*l")
-		local name, value = (line or ""):match("^([^:]+):[ \t]*(.-)[ \t]*$")
+		local name, value = (line or ""):match("^([^:]+):(.*)$")
 		if line == "" then
 			return status, found
 		elseif not name then
@@ -140,7 +140,7 @@ local function read_head(receive)
 		end
 		name = name:lower()
 		found[name] = found[name] or {}
-		table.insert(found[name], value)
+		table.insert(found[name], trim(value))
 	end
 end
 

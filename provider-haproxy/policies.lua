@@ -49,6 +49,12 @@ local function decode(text)
 	end))
 end
 
+-- Without the blanks at its ends. A pattern with blanks before its end would begin anew at each blank.
+local function trim(text)
+	local first = text:find("[^ \t]")
+	return first and text:sub(first, -text:reverse():find("[^ \t]")) or ""
+end
+
 -- The lines of a header as the client has sent them, also when another server's answer has taken their place (asking.lua).
 local function lines_of(txn, name)
 	local before = txn:get_priv()
@@ -87,9 +93,9 @@ end
 local function cookie_of(txn, name)
 	for _, line in ipairs(lines_of(txn, "cookie")) do
 		for pair in line:gmatch("[^;]+") do
-			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
-			if key == name then
-				return value
+			local equals = pair:find("=", 1, true)
+			if equals and trim(pair:sub(1, equals - 1)) == name then
+				return trim(pair:sub(equals + 1))
 			end
 		end
 	end
@@ -276,8 +282,7 @@ local function resolve(path)
 			kept[#kept + 1] = element
 		end
 	end
-	local last = path:match("[^/]*$")
-	local has_slash = #kept ~= 0 and (last == "" or last == "." or last == "..")
+	local has_slash = #kept ~= 0 and (path:sub(-1) == "/" or path:find("/%.%.?$") ~= nil)
 	return "/" .. table.concat(kept, "/") .. (has_slash and "/" or "")
 end
 
@@ -615,7 +620,7 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, fields_of = fields_of, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
+	split = split, trim = trim, fields_of = fields_of, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
 	lines_of = lines_of, header_of = header_of, client_of = client_of,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }
