@@ -57,11 +57,16 @@ for name in ("connection content-length expect host http2-settings keep-alive pr
 	not_copied[name] = true
 end
 
+-- Those that say whom a question is for; whatever others say in them is left out. `name` is in lower case.
+local function is_reserved(name)
+	return name:sub(1, 7) == "sluice-"
+end
+
 -- A list of { name, value }; what is said of the client is among them already.
 local function headers_of(txn)
 	local list = {}
 	for name, values in pairs(txn.http:req_get_headers()) do
-		local is_copied = not not_copied[name:lower()] and not name:lower():find("^sluice%-")
+		local is_copied = not not_copied[name:lower()] and not is_reserved(name:lower())
 		for i = 0, is_copied and #values or -1 do
 			list[#list + 1] = {name, values[i]}
 		end
@@ -87,7 +92,7 @@ local function change(txn, list, host, changes)
 		local value = action and action ~= "r" and value_of(txn, pieces) or ""
 		if key == "host" then
 			host = action == "s" and value ~= "" and value or host
-		elseif action then
+		elseif action and not is_reserved(key) then
 			list = action == "a" and list or without(list, key)
 			list[#list + 1] = action ~= "r" and {decode(name), value} or nil
 		end
