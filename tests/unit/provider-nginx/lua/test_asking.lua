@@ -37,7 +37,8 @@ end
 function tests.changes_are_done_in_their_order()
 	local question = load("sluice.question")
 	local list, host = question.change({ { "a", "1" }, { "B", "2" } }, "h", {
-		change("set", "A", "3"), change("add", "Sluice-Pool", "other"), change("add", "b", "4"), change("remove", "b"), change("add", "b", "5"), change("set", "Host", "other"), change("remove", "host"),
+		change("set", "A", "3"), change("add", "Sluice-Pool", "other"),
+		change("add", "b", "4"), change("remove", "b"), change("add", "b", "5"), change("set", "Host", "other"), change("remove", "host"),
 	})
 	equal(flat(list), "A=3 b=5")
 	equal(host, "other")
