@@ -16,6 +16,9 @@ SIZE = 12_000
 # Beside a plain request of the length: scripts read much of what stands here text by text. What begins anew at each byte costs hundreds.
 RATIO_MAX = 40
 
+ALTERNATIVES = 60
+SEARCHES_MAX = 30  # as dear as one, though there are hundreds
+
 USERS = [{"name": "alice", "hash": "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}]
 POLICIES: dict[str, dict[str, Any]] = {
     "password": {"basic_auth": {"realm": "r", "users": "users"}},
@@ -23,6 +26,8 @@ POLICIES: dict[str, dict[str, Any]] = {
     "outside": {"cookie_paths": [{"from": "/in", "to": "/out"}], "cookie_domains": [{"from": "in.test", "to": "out.test"}],
                 "location_changes": [{"from": "http://in.test", "to": "https://out.test"}]},
     "pieces": {"rewrite": [{"text": "/"}, {"value": "cookie", "text": "c"}, {"text": "/"}, {"value": "argument", "text": "a"}]},
+    "many-pieces": {"request_headers": [{"name": f"X-{number}", "value": [{"value": kind, "text": f"x{number}"} for kind in ("argument", "cookie", "header")] * 5}
+                                        for number in range(40)]},
 }
 WANTED = {"cookie": {"subject": "cookie", "name": "c", "value": "1"}, "query": {"subject": "query", "name": "a", "value": "1"},
           "header": {"subject": "header", "name": "x-asked", "match": "regex", "value": "^a+$"}}
@@ -42,9 +47,18 @@ FIELDS = {
     "attribute": sent("/outside", "X-Say", "Set-Cookie: a=b;"), "cookie-path": sent("/outside", "X-Say", "Set-Cookie: a=b; path="),
     "cookie-domain": sent("/outside", "X-Say", "Set-Cookie: a=b; domain="), "location": sent("/outside", "X-Say", "Location: "),
     "refresh": sent("/outside", "X-Say", "Refresh: 1; url="),
+    "cookie-of-many-pieces": sent("/many-pieces", "Cookie"), "query-of-many-pieces": lambda text: f"GET /many-pieces?{text} HTTP/1.1\r\nHost: rules.test\r\n\r\n",
+    "cookie-of-many-conditions": sent("/many-cookies", "Cookie"), "query-of-many-conditions": lambda text: f"GET /many-queries?{text} HTTP/1.1\r\nHost: rules.test\r\n\r\n",
 }
 # With blanks only, which what reads a header has lost at its ends already.
 BLANK = {"blanks": lambda size: ";" + " " * (size - 2) + "x", "blank-values": lambda size: "c=x" + " " * (size - 4) + "x"}
+
+
+def searching(alternatives: int, searches: int) -> list[Any]:
+    """Rules that a request takes only when it has been searched so often; each search goes over the text once for each of its bytes."""
+    dear = {"subject": "header", "name": "x-asked", "match": "regex", "value": "a*a*b|x$"}
+    never = {"subject": "header", "name": "x-asked", "value": "never"}
+    return [*(rule_of("/", "web", conditions=[dear] * searches + [never]) for _ in range(alternatives)), rule_of("/", "web")]
 
 
 @pytest.fixture(scope="module", params=PROXIES)
@@ -54,9 +68,11 @@ def prices(request):
         proxy = stack.enter_context(proxy_class(request.param)())
         rules = [rule_of(f"/{name}", "web", policy=name) for name in POLICIES]
         rules += [rule_of(f"/{name}", "web", conditions=[condition]) for name, condition in WANTED.items()]
+        rules += [rule_of(f"/many-{path}", "web", conditions=[{"subject": subject, "name": f"x{number}", "value": "1"}])
+                  for path, subject in (("cookies", "cookie"), ("queries", "query")) for number in range(ALTERNATIVES)]
         proxy.apply(pool("web", web), {"kind": "users", "id": "users", "users": USERS},
                     *({"kind": "policy", "id": name, "ingress": "default/web", **policy} for name, policy in POLICIES.items()),
-                    host("a.test", ("/", "web")), host("rules.test", *rules, ("/", "web")), proxy.balancer(),
+                    host("a.test", ("/", "web")), host("one.test", *searching(1, 1)), host("many.test", *searching(ALTERNATIVES, 7)), host("rules.test", *rules, ("/", "web")), proxy.balancer(),
                     {**host("decoded.test", ("/", "web"), ("/a b", "web")), "id": f"{LB}/decoded.test", "decoded": True})
         yield Prices(proxy)
 
@@ -69,3 +85,14 @@ def test_no_text_is_read_again_and_again(prices, field):
     ratios = {name: prices.ratio(request, SIZE, RATIO_MAX) for name, request in requests.items()}
     assert not {name: round(ratio, 1) for name, ratio in ratios.items() if ratio > RATIO_MAX}
     assert prices.proxy.workers() == before and prices.proxy.reached("a.test") == "web"
+
+
+@pytest.mark.plain
+def test_searches_of_a_request_have_a_limit_together(prices):
+    before = prices.proxy.workers()
+    requests = [sent("/", "X-Asked", "a" * SIZE, f"{name}.test")("x").encode() for name in ("many", "one")]
+    many, one = (min(prices.of(request, again=True) for _ in range(3)) for request in requests)
+    assert many < SEARCHES_MAX * one
+    assert prices.proxy.reached("many.test") == "web"
+    assert prices.proxy.request("many.test", "/", headers={"X-Asked": "a" * SIZE + "x"}).status == 500
+    assert prices.proxy.workers() == before

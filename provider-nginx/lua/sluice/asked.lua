@@ -16,7 +16,8 @@ function _M.new(view, port, header, name, path, key)
 		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
 		is_decoded = key ~= nil, groups = NO_GROUPS, rest = "",
 		rule = false, policy = false, pool = false, location = false, bound = false, chosen = false, on_error = false, on_page = false, arguments = false,
-		headers = false, origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
+		headers = false, cookies = false, queries = false, searched = 0,
+		origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
 	}
 end
 
@@ -61,27 +62,35 @@ function _M.trim(text)
 	return sub(text, first, last)
 end
 
-local function cookie_in(line, name)
+-- Those of a line, the first of each name, into `found`.
+local function read_cookies(line, found)
 	for each in gmatch(line, "[^;]+") do
 		local pair = _M.trim(each)
 		local equals = find(pair, "=", 1, true)
-		if equals and sub(pair, 1, equals - 1) == name then
-			return sub(pair, equals + 1)
+		local name = equals and sub(pair, 1, equals - 1)
+		if name and not found[name] then
+			found[name] = sub(pair, equals + 1)
 		end
 	end
+	return found
 end
 
-function _M.cookie(asked, name)
+local function cookies_of(asked)
 	local lines = _M.headers(asked).cookie
 	if type(lines) ~= "table" then
-		return lines and cookie_in(lines, name)
+		return read_cookies(lines or "", {})
 	end
+	local found = {}
 	for _, line in ipairs(lines) do
-		local value = cookie_in(line, name)
-		if value then
-			return value
-		end
+		read_cookies(line, found)
 	end
+	return found
+end
+
+-- A thousand conditions and pieces may ask for one.
+function _M.cookie(asked, name)
+	asked.cookies = asked.cookies or cookies_of(asked)
+	return asked.cookies[name]
 end
 
 -- The question mark and what follows it in the target, which may be nothing.
@@ -96,14 +105,22 @@ function _M.arguments(asked)
 	return arguments
 end
 
--- As it was sent.
-function _M.argument(asked, name)
+local function queries_of(asked)
+	local found = {}
 	for pair in gmatch(sub(_M.arguments(asked), 2), "[^&]+") do
 		local equals = find(pair, "=", 1, true)
-		if decode.argument(equals and sub(pair, 1, equals - 1) or pair) == name then
-			return equals and sub(pair, equals + 1) or ""
+		local name = decode.argument(equals and sub(pair, 1, equals - 1) or pair)
+		if not found[name] then
+			found[name] = equals and sub(pair, equals + 1) or ""
 		end
 	end
+	return found
+end
+
+-- The first of that name, as it was sent.
+function _M.argument(asked, name)
+	asked.queries = asked.queries or queries_of(asked)
+	return asked.queries[name]
 end
 
 function _M.target(asked)

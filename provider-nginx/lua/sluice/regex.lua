@@ -23,6 +23,9 @@ size_t *pcre2_get_ovector_pointer_8(sluice_pcre2_data *);
 
 local STEPS_MAX = 100000
 local GROUPS_MAX = 10
+-- What searches for one request may take together, in squares of bytes: there are expressions that take as much of a text although PCRE2 counts few steps. So that those that
+-- take all of their steps are not many, each counts as much as one of a long text.
+local WORK_MAX, SEARCH_WORK = 1000 * 1000 * 1000, 5000 * 1000
 local JIT_COMPLETE = 1
 local NO_MATCH = -1
 local STACK_MIN, STACK_MAX = 32 * 1024, 512 * 1024
@@ -81,6 +84,15 @@ function _M.search(code, text)
 		return _M.LIMIT
 	end
 	return take_groups({}, text, 0, count == 0 and GROUPS_MAX or count)
+end
+
+-- Likewise, for a request that rules are looked for; LIMIT also when all searches for it would take too long.
+function _M.search_for(asked, code, text)
+	asked.searched = asked.searched + #text * (#text + 2048) + SEARCH_WORK
+	if asked.searched > WORK_MAX then
+		return _M.LIMIT
+	end
+	return _M.search(code, text)
 end
 
 return _M
