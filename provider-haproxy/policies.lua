@@ -399,6 +399,10 @@ local function scheme_of(txn)
 	return txn:get_var("txn.scheme") or (txn.f:ssl_fc() == 1 and "https" or "http")
 end
 
+local function escaped_target(txn)
+	return (txn.f:pathq():gsub("[^%w%-._~]", percent))
+end
+
 local values = {
 	t = function(_, text)
 		return text
@@ -439,7 +443,7 @@ local values = {
 		return (txn.f:pathq():gsub("/$", ""))
 	end,
 	e = function(txn)
-		return (txn.f:pathq():gsub("[^%w%-._~]", percent))
+		return once(txn, "target", escaped_target)
 	end,
 	i = id_of,
 	v = function(txn)
@@ -472,12 +476,15 @@ local pieces_of = keeping(function(text)
 	return pieces
 end)
 
--- What has control characters is left out.
+local value_len_max = 16384
+
+-- What has control characters is left out, and what would make all too long.
 function value_of(txn, text, encode)
-	local parts = {}
+	local parts, room = {}, value_len_max
 	for _, piece in ipairs(pieces_of(text)) do
 		local value = piece.make(txn, piece.text) or ""
-		if not value:find("[%c\127]") then
+		if #value <= room and not value:find("[%c\127]") then
+			room = room - #value
 			parts[#parts + 1] = encode and encode(txn, piece.letter, value) or value
 		end
 	end

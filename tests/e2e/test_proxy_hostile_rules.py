@@ -28,6 +28,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "pieces": {"rewrite": [{"text": "/"}, {"value": "cookie", "text": "c"}, {"text": "/"}, {"value": "argument", "text": "a"}]},
     "many-pieces": {"request_headers": [{"name": f"X-{number}", "value": [{"value": kind, "text": f"x{number}"} for kind in ("argument", "cookie", "header")] * 5}
                                         for number in range(40)]},
+    "many-targets": {"request_headers": [{"name": f"X-{number}", "value": [{"value": "target-escaped"}] * 16} for number in range(10)]},
 }
 WANTED = {"cookie": {"subject": "cookie", "name": "c", "value": "1"}, "query": {"subject": "query", "name": "a", "value": "1"},
           "header": {"subject": "header", "name": "x-asked", "match": "regex", "value": "^a+$"}}
@@ -48,6 +49,7 @@ FIELDS = {
     "cookie-domain": sent("/outside", "X-Say", "Set-Cookie: a=b; domain="), "location": sent("/outside", "X-Say", "Location: "),
     "refresh": sent("/outside", "X-Say", "Refresh: 1; url="),
     "cookie-of-many-pieces": sent("/many-pieces", "Cookie"), "query-of-many-pieces": lambda text: f"GET /many-pieces?{text} HTTP/1.1\r\nHost: rules.test\r\n\r\n",
+    "escaped-target": lambda text: f"GET /many-targets?{text} HTTP/1.1\r\nHost: rules.test\r\n\r\n",
     "cookie-of-many-conditions": sent("/many-cookies", "Cookie"), "query-of-many-conditions": lambda text: f"GET /many-queries?{text} HTTP/1.1\r\nHost: rules.test\r\n\r\n",
 }
 # With blanks only, which what reads a header has lost at its ends already.

@@ -57,6 +57,15 @@ function tests.targets_are_such_as_can_be_sent()
 	equal(pieces.escape("/a?b=c d~-._é"), "%2Fa%3Fb%3Dc%20d~-._%C3%A9")
 end
 
+function tests.a_value_is_no_longer_than_a_header_may_be()
+	local pieces = load("sluice.pieces")
+	local asked = { headers = { x = ("a"):rep(10000) } }
+	local header, dash = { "header", "X" }, { "text", "-" }
+	for _, list in ipairs({ { header, dash, header }, { header, dash, header, header, header } }) do
+		equal(pieces.new(list, 1)(asked), ("a"):rep(10000) .. "-")
+	end
+end
+
 function tests.headers_that_are_copied_are_set_or_taken_away()
 	local external = load("sluice.external")
 	local auth = external.parse({ target = {}, copied = { "copied", "X-A", "X-B", "X-C" } }, { text = function() end, changes = function() end })
