@@ -160,15 +160,20 @@ local code_or_end = keeping(function(regex)
 	return compile("(?:" .. regex .. ")|\\z")
 end)
 
--- What searches for one request may take together, in squares of bytes: there are expressions that take as much of a text although PCRE2 counts few steps. So that those that
--- take all of their steps are not many, each counts as much as one of a long text.
-local work_max = 1000 * 1000 * 1000
-local search_work = 5000 * 1000
+-- What searches for one request may take of the processor together. That is looked at whenever they may have taken a part of it since: there are expressions that take
+-- the square of a text's length although PCRE2 counts few steps, and some that take all of their steps of any text.
+local cpu_max_s = 0.2
+local look_after = 100 * 1000 * 1000 -- in squares of bytes, some tens of milliseconds
+local steps_work = 5000 * 1000
 
 local function spend(budget, value)
-	budget.spent = (budget.spent or 0) + #value * (#value + 2048) + search_work
-	if budget.spent > work_max then
-		error("searches took too long")
+	budget.work = (budget.work or 0) + #value * (#value + 2048) + steps_work
+	if budget.work > look_after then
+		local now = os.clock() -- of all threads of HAProxy: with many that are busy it is soon over, but not before the work is a lot
+		budget.work, budget.began = 0, budget.began or now
+		if now - budget.began > cpu_max_s then
+			error("searches took too long")
+		end
 	end
 end
 

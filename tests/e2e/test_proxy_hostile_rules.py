@@ -17,6 +17,7 @@ SIZE = 12_000
 RATIO_MAX = 40
 
 ALTERNATIVES = 60
+REGEXES_MAX = 64  # of a path
 SEARCHES_MAX = 30  # as dear as one, though there are hundreds
 
 USERS = [{"name": "alice", "hash": "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}]
@@ -74,7 +75,8 @@ def prices(request):
                   for path, subject in (("cookies", "cookie"), ("queries", "query")) for number in range(ALTERNATIVES)]
         proxy.apply(pool("web", web), {"kind": "users", "id": "users", "users": USERS},
                     *({"kind": "policy", "id": name, "ingress": "default/web", **policy} for name, policy in POLICIES.items()),
-                    host("a.test", ("/", "web")), host("one.test", *searching(1, 1)), host("many.test", *searching(ALTERNATIVES, 7)), host("rules.test", *rules, ("/", "web")), proxy.balancer(),
+                    host("a.test", ("/", "web")), host("one.test", *searching(1, 1)), host("many.test", *searching(ALTERNATIVES, 7)),
+                    host("paths.test", *(rule_of("/", "web", regex=f"(?i)^/shop/[a-z]+/item-{number}$") for number in range(REGEXES_MAX))), host("rules.test", *rules, ("/", "web")), proxy.balancer(),
                     {**host("decoded.test", ("/", "web"), ("/a b", "web")), "id": f"{LB}/decoded.test", "decoded": True})
         yield Prices(proxy)
 
@@ -98,3 +100,10 @@ def test_searches_of_a_request_have_a_limit_together(prices):
     assert prices.proxy.reached("many.test") == "web"
     assert prices.proxy.request("many.test", "/", headers={"X-Asked": "a" * SIZE + "x"}).status == 500
     assert prices.proxy.workers() == before
+
+
+def test_a_path_may_have_all_its_regular_expressions(prices):
+    """Those that are soon done, though of a long path."""
+    long = "/shop/" + "a" * 6000
+    assert prices.proxy.reached("paths.test", f"{long}/item-{REGEXES_MAX - 1}") == "web"
+    assert prices.proxy.request("paths.test", f"{long}/item-{REGEXES_MAX}").status == 404

@@ -16,7 +16,7 @@ function _M.new(view, port, header, name, path, key)
 		view = view, port = port, header = header, name = name, path = path, key = key or path, matched = key and decode.plain(key) or path,
 		is_decoded = key ~= nil, groups = NO_GROUPS, rest = "",
 		rule = false, policy = false, pool = false, location = false, bound = false, chosen = false, on_error = false, on_page = false, arguments = false,
-		headers = false, cookies = false, queries = false, escaped = false, searched = 0,
+		headers = false, cookies = false, queries = false, escaped = false, search_work = 0, search_began = false,
 		origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
 	}
 end
