@@ -27,6 +27,13 @@ static struct http_headers without_connection(
 	return to;
 }
 
+/* The provider's own, which tell it whom a question is for. */
+static bool is_reserved(struct str name)
+{
+	struct str own = STR("sluice-");
+	return name.len >= own.len && str_eq_nocase((struct str){name.p, own.len}, own);
+}
+
 /* Those of `question` become changed ones; a change of Host names its host. */
 static void change_headers(struct making *m, const struct header_change *items, size_t count,
 	struct decision_question *question)
@@ -36,6 +43,8 @@ static void change_headers(struct making *m, const struct header_change *items, 
 		struct str value = items[i].action != HEADER_REMOVE
 					   ? pieces_value(&m->parts, PIECES_OF(items[i].value))
 					   : STR_NONE;
+		if (is_reserved(items[i].name))
+			continue;
 		if (!str_eq_nocase(items[i].name, STR("host")))
 			*LIST_PUSH(m->arena, changes, struct decision_change) =
 				(struct decision_change){items[i].action, items[i].name, value};

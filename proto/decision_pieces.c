@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+enum { VALUE_LEN_MAX = 16384 }; /* of what is made of pieces; no header is longer */
+
 struct str pieces_arguments(const struct request_parts *parts)
 {
 	return parts->has_query ? arena_printf(parts->arena, "?%.*s", STR_FMT(parts->query))
@@ -116,11 +118,15 @@ static bool has_control(struct str text)
 	return false;
 }
 
-/* What a text of pieces gets from one of them. */
-static struct str clean_value(const struct request_parts *parts, const struct piece *piece)
+/* What a text of pieces gets from one of them; there are `room` bytes left, which it takes from. */
+static struct str clean_value(
+	const struct request_parts *parts, const struct piece *piece, size_t *room)
 {
 	struct str value = raw_value(parts, piece);
-	return has_control(value) ? STR_NONE : value;
+	if (has_control(value) || value.len > *room)
+		return STR_NONE;
+	*room -= value.len;
+	return value;
 }
 
 static struct str join(struct arena *arena, const struct str *values, size_t count)
@@ -139,9 +145,10 @@ static struct str join(struct arena *arena, const struct str *values, size_t cou
 
 struct str pieces_value(const struct request_parts *parts, struct piece_list pieces)
 {
+	size_t room = VALUE_LEN_MAX;
 	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
 	for (size_t i = 0; i < pieces.count; i++)
-		values[i] = clean_value(parts, &pieces.items[i]);
+		values[i] = clean_value(parts, &pieces.items[i], &room);
 	return join(parts->arena, values, pieces.count);
 }
 
@@ -159,12 +166,13 @@ static bool is_of_encoded_path(unsigned char byte)
 
 struct str pieces_path(const struct request_parts *parts, struct piece_list pieces)
 {
+	size_t room = VALUE_LEN_MAX;
 	struct str *values = arena_calloc(parts->arena, pieces.count + 1, sizeof(*values));
 	for (size_t i = 0; i < pieces.count; i++) {
 		const struct piece *piece = &pieces.items[i];
 		bool is_decoded = parts->is_decoded && (piece->value == REQUEST_GROUP ||
 							       piece->value == REQUEST_PATH_REST);
-		values[i] = encode(clean_value(parts, piece),
+		values[i] = encode(clean_value(parts, piece, &room),
 			is_decoded ? is_of_path : is_of_encoded_path, parts->arena);
 	}
 	struct str path = join(parts->arena, values, pieces.count);

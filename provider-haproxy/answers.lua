@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Behind policies.lua: answers, as they are changed whoever has made them, and those that are made here. HAProxy has no action of Lua that sees those of `return`, of
 -- `redirect`, and its own errors; but it evaluates samples for each of them, and a sample of Lua may change the headers.
-local split, decode = sluice.split, sluice.decode
+local split, trim, decode = sluice.split, sluice.trim, sluice.decode
 
 -- ---- answers of backends ----
 
@@ -57,14 +57,24 @@ local function changed_domain(text, changes)
 	end
 end
 
+-- The attribute as it will be, or nil.
+local function changed_attribute(attribute, domains, paths)
+	local equals = attribute:find("=", 1, true)
+	local name = equals and trim(attribute:sub(1, equals - 1)):lower()
+	local made
+	if name == "path" then
+		made = changed_start(trim(attribute:sub(equals + 1)), paths)
+	elseif name == "domain" then
+		made = changed_domain(trim(attribute:sub(equals + 1)), domains)
+	end
+	return made and attribute:sub(1, equals) .. made
+end
+
 -- A semicolon ends an attribute also where there are quotes: that is how browsers read it.
 local function changed_cookie(line, domains, paths)
 	local parts = split(line, ";")
 	for i = 2, #parts do
-		local start, name, value = parts[i]:match("^(%s*([^=]-)%s*=)%s*(.-)%s*$")
-		name = name and name:lower()
-		local made = name == "path" and changed_start(value, paths) or name == "domain" and changed_domain(value, domains)
-		parts[i] = made and start .. made or parts[i]
+		parts[i] = changed_attribute(parts[i], domains, paths) or parts[i]
 	end
 	return table.concat(parts, ";")
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Behind policies.lua: step 12 of section 5.3 of PROTOCOL.md, another server says whether a request may pass. The question goes through a socket that only HAProxy can
 -- open to the frontend `questions` (haproxy.cfg.tmpl), which asks the pool as any request does. HAProxy's own client for Lua would do, but has no limit for answers.
-local split, decode, encode_text, value_of = sluice.split, sluice.decode, sluice.encode_text, sluice.value_of
+local split, trim, decode, encode_text, value_of = sluice.split, sluice.trim, sluice.decode, sluice.encode_text, sluice.value_of
 
 local limit_s = 10
 local header_lines_max = 300
@@ -57,11 +57,16 @@ for name in ("connection content-length expect host http2-settings keep-alive pr
 	not_copied[name] = true
 end
 
+-- Those that say whom a question is for; whatever others say in them is left out. `name` is in lower case.
+local function is_reserved(name)
+	return name:sub(1, 7) == "sluice-"
+end
+
 -- A list of { name, value }; what is said of the client is among them already.
 local function headers_of(txn)
 	local list = {}
 	for name, values in pairs(txn.http:req_get_headers()) do
-		local is_copied = not not_copied[name:lower()] and not name:lower():find("^sluice%-")
+		local is_copied = not not_copied[name:lower()] and not is_reserved(name:lower())
 		for i = 0, is_copied and #values or -1 do
 			list[#list + 1] = {name, values[i]}
 		end
@@ -87,7 +92,7 @@ local function change(txn, list, host, changes)
 		local value = action and action ~= "r" and value_of(txn, pieces) or ""
 		if key == "host" then
 			host = action == "s" and value ~= "" and value or host
-		elseif action then
+		elseif action and not is_reserved(key) then
 			list = action == "a" and list or without(list, key)
 			list[#list + 1] = action ~= "r" and {decode(name), value} or nil
 		end
@@ -132,7 +137,7 @@ local function read_head(receive)
 	local found = {}
 	for _ = 1, status and header_lines_max or 0 do
 		local line = receive("*l")
-		local name, value = (line or ""):match("^([^:]+):[ \t]*(.-)[ \t]*$")
+		local name, value = (line or ""):match("^([^:]+):(.*)$")
 		if line == "" then
 			return status, found
 		elseif not name then
@@ -140,7 +145,7 @@ local function read_head(receive)
 		end
 		name = name:lower()
 		found[name] = found[name] or {}
-		table.insert(found[name], value)
+		table.insert(found[name], trim(value))
 	end
 end
 

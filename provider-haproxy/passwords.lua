@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Behind checks.lua: step 11 of section 5.3 of PROTOCOL.md, names and passwords. That a pair was good is remembered for a minute, under a keyed digest.
-local decode, header_of, check = sluice.decode, sluice.header_of, sluice.check
+local trim, decode, header_of, check = sluice.trim, sluice.decode, sluice.header_of, sluice.check
 
 local name_len_max = 256
 local password_len_max = 4096
@@ -13,7 +13,7 @@ local function read(txn)
 	if not header or header:sub(1, 6):lower() ~= "basic " then
 		return nil
 	end
-	local text = header:sub(7):match("^%s*(.-)%s*$"):match("^[^=]*")
+	local text = trim(header:sub(7)):match("^[^=]*")
 	if #text % 4 == 1 or text:find("[^%w+/]") then
 		return nil
 	end

@@ -49,6 +49,12 @@ local function decode(text)
 	end))
 end
 
+-- Without the blanks at its ends. A pattern with blanks before its end would begin anew at each blank.
+local function trim(text)
+	local first = text:find("[^ \t]")
+	return first and text:sub(first, -text:reverse():find("[^ \t]")) or ""
+end
+
 -- The lines of a header as the client has sent them, also when another server's answer has taken their place (asking.lua).
 local function lines_of(txn, name)
 	local before = txn:get_priv()
@@ -67,33 +73,59 @@ local function lines_of(txn, name)
 	return lines
 end
 
--- Of several lines of a header, their values joined.
-local function header_of(txn, name)
+-- What actions have made of the requests that they have at the moment: a thousand conditions and pieces may want the same.
+local known = setmetatable({}, {__mode = "k"})
+
+-- What `make` makes of the request, made once; `what` is its name.
+local function once(txn, what, make, ...)
+	local made = known[txn] or {}
+	known[txn] = made
+	if made[what] == nil then
+		made[what] = make(txn, ...) or false
+	end
+	return made[what] or nil
+end
+
+local function joined_lines(txn, name)
 	local lines = lines_of(txn, name)
 	return lines[1] and table.concat(lines, ", ")
 end
 
--- The first argument of that name, as sent; nil: there is none.
-local function argument_of(txn, name)
-	for pair in (txn.f:query() or ""):gmatch("[^&]+") do
-		local key, value = pair:match("^([^=]*)=?(.*)$")
-		if decode((key:gsub("+", " "))) == name then
-			return value
-		end
-	end
-	return nil
+-- Of several lines of a header, their values joined.
+local function header_of(txn, name)
+	return once(txn, "header " .. name, joined_lines, name)
 end
 
-local function cookie_of(txn, name)
+local function read_arguments(txn)
+	local found = {}
+	for pair in (txn.f:query() or ""):gmatch("[^&]+") do
+		local key, value = pair:match("^([^=]*)=?(.*)$")
+		key = decode((key:gsub("+", " ")))
+		found[key] = found[key] or value
+	end
+	return found
+end
+
+-- The first argument of that name, as sent; nil: there is none.
+local function argument_of(txn, name)
+	return once(txn, "arguments", read_arguments)[name]
+end
+
+local function read_cookies(txn)
+	local found = {}
 	for _, line in ipairs(lines_of(txn, "cookie")) do
 		for pair in line:gmatch("[^;]+") do
-			local key, value = pair:match("^%s*([^=]*)=(.-)%s*$")
-			if key == name then
-				return value
-			end
+			local equals = pair:find("=", 1, true)
+			local name = equals and trim(pair:sub(1, equals - 1))
+			found[name or ""] = found[name or ""] or equals and trim(pair:sub(equals + 1))
 		end
 	end
-	return nil
+	return found
+end
+
+-- Likewise.
+local function cookie_of(txn, name)
+	return once(txn, "cookies", read_cookies)[name]
 end
 
 -- As fields of rows have texts: what ends a field, a word or a list is percent-encoded.
@@ -128,6 +160,23 @@ local code_or_end = keeping(function(regex)
 	return compile("(?:" .. regex .. ")|\\z")
 end)
 
+-- What searches for one request may take of the processor together. That is looked at whenever they may have taken a part of it since: there are expressions that take
+-- the square of a text's length although PCRE2 counts few steps, and some that take all of their steps of any text.
+local cpu_max_s = 0.2
+local look_after = 100 * 1000 * 1000 -- in squares of bytes, some tens of milliseconds
+local steps_work = 5000 * 1000
+
+local function spend(budget, value)
+	budget.work = (budget.work or 0) + #value * (#value + 2048) + steps_work
+	if budget.work > look_after then
+		local now = os.clock() -- of all threads of HAProxy: with many that are busy it is soon over, but not before the work is a lot
+		budget.work, budget.began = 0, budget.began or now
+		if now - budget.began > cpu_max_s then
+			error("searches took too long")
+		end
+	end
+end
+
 local function is_found(value, regex)
 	if code_of(regex):exec(value) then
 		return true
@@ -144,12 +193,33 @@ local function marked(txn, value, regex, group)
 	return found or error("a text is too long to be searched")
 end
 
--- Of the text that the regular expression has found, the group with that number; nil: it is no part of it.
+-- The last search for groups: a path and its headers may be made of many.
+local last = {}
+
+-- Of the text that the regular expression has found; nil: it has not.
+local function groups_in(value, regex)
+	if last.value ~= value or last.regex ~= regex then
+		local is_matched, groups = code_of(regex):match(value)
+		last = {value = value, regex = regex, groups = is_matched and groups or nil, marked = {}}
+	end
+	return last.groups
+end
+
+-- The group with that number; empty if it is no part of it.
 local function group_of(txn, value, regex, number)
-	local is_matched, groups = code_of(regex):match(value)
-	local group = is_matched and groups[number + 1]
-	-- HAProxy tells groups up to the first one that is empty because nothing of the text is its.
-	return group or marked(txn, value, regex, number):match("\1(.*)\1")
+	local groups, others = groups_in(value, regex), last.marked
+	local group = groups and groups[number + 1] or others[number]
+	if not group then
+		-- HAProxy tells groups up to the first one that is empty because nothing of the text is its.
+		group = marked(txn, value, regex, number):match("\1(.*)\1") or ""
+		others[number] = group
+	end
+	return group
+end
+
+local function decoded_argument(txn, name)
+	local value = argument_of(txn, name)
+	return value and decode((value:gsub("+", " ")))
 end
 
 local subjects = {
@@ -158,8 +228,7 @@ local subjects = {
 	end,
 	h = header_of,
 	q = function(txn, name)
-		local value = argument_of(txn, name)
-		return value and decode((value:gsub("+", " ")))
+		return once(txn, "argument " .. name, decoded_argument, name)
 	end,
 	c = cookie_of,
 	p = function(txn)
@@ -170,13 +239,14 @@ local subjects = {
 	end,
 }
 
-local function holds(txn, condition)
+local function holds(txn, condition, budget)
 	local match, wanted = condition.match, condition.wanted
 	local value = condition.subject(txn, condition.name, match)
 	if not value or match == "p" then
 		return value ~= nil
 	end
 	if match == "r" then
+		spend(budget, value)
 		return is_found(value, wanted)
 	end
 	if match == "b" then
@@ -185,9 +255,9 @@ local function holds(txn, condition)
 	return value == wanted
 end
 
-local function all_hold(txn, conditions)
+local function all_hold(txn, conditions, budget)
 	for _, condition in ipairs(conditions) do
-		if not holds(txn, condition) then
+		if not holds(txn, condition, budget) then
 			return false
 		end
 	end
@@ -218,8 +288,9 @@ end)
 
 -- Of the alternatives of a route, the first whose conditions hold takes its place; nil: none does.
 local function find(txn, row)
+	local budget = {}
 	for _, alternative in ipairs(alternatives_of(row)) do
-		if all_hold(txn, alternative.conditions) then
+		if all_hold(txn, alternative.conditions, budget) then
 			return alternative
 		end
 	end
@@ -245,8 +316,8 @@ local function with_groups(text, found, path)
 	if found.regex == "" or #text + 6 * #path > 12288 then
 		return text
 	end
-	local is_matched, groups = code_of(found.regex):match(path)
-	return is_matched and text .. "<" .. told_group(groups, 1) .. "<" .. told_group(groups, 2) or text
+	local groups = groups_in(path, found.regex)
+	return groups and text .. "<" .. told_group(groups, 1) .. "<" .. told_group(groups, 2) or text
 end
 
 -- Likewise where only paths are looked at, which costs a tenth: no objects of the request are made. From the row, a `<` and the path to the route, a `<`, the
@@ -276,8 +347,7 @@ local function resolve(path)
 			kept[#kept + 1] = element
 		end
 	end
-	local last = path:match("[^/]*$")
-	local has_slash = #kept ~= 0 and (last == "" or last == "." or last == "..")
+	local has_slash = #kept ~= 0 and (path:sub(-1) == "/" or path:find("/%.%.?$") ~= nil)
 	return "/" .. table.concat(kept, "/") .. (has_slash and "/" or "")
 end
 
@@ -334,6 +404,10 @@ local function scheme_of(txn)
 	return txn:get_var("txn.scheme") or (txn.f:ssl_fc() == 1 and "https" or "http")
 end
 
+local function escaped_target(txn)
+	return (txn.f:pathq():gsub("[^%w%-._~]", percent))
+end
+
 local values = {
 	t = function(_, text)
 		return text
@@ -374,7 +448,7 @@ local values = {
 		return (txn.f:pathq():gsub("/$", ""))
 	end,
 	e = function(txn)
-		return (txn.f:pathq():gsub("[^%w%-._~]", percent))
+		return once(txn, "target", escaped_target)
 	end,
 	i = id_of,
 	v = function(txn)
@@ -407,12 +481,15 @@ local pieces_of = keeping(function(text)
 	return pieces
 end)
 
--- What has control characters is left out.
+local value_len_max = 16384
+
+-- What has control characters is left out, and what would make all too long.
 function value_of(txn, text, encode)
-	local parts = {}
+	local parts, room = {}, value_len_max
 	for _, piece in ipairs(pieces_of(text)) do
 		local value = piece.make(txn, piece.text) or ""
-		if not value:find("[%c\127]") then
+		if #value <= room and not value:find("[%c\127]") then
+			room = room - #value
 			parts[#parts + 1] = encode and encode(txn, piece.letter, value) or value
 		end
 	end
@@ -457,8 +534,8 @@ local parts_of_path = {
 		return path:sub(tonumber(skipped) + 1)
 	end,
 	n = function(part, path, _, regex)
-		local is_matched, groups = code_of(decode(regex)):match(path)
-		return is_matched and groups[tonumber(part.text) + 1] or error("a group is not told")
+		local groups = groups_in(path, decode(regex))
+		return groups and groups[tonumber(part.text) + 1] or error("a group is not told")
 	end,
 }
 
@@ -615,7 +692,7 @@ end)
 
 -- For the scripts behind this one.
 sluice = {
-	split = split, fields_of = fields_of, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
+	split = split, trim = trim, fields_of = fields_of, decode = decode, encode_text = encode_text, value_of = value_of, is_found = is_found, change_request = change_request,
 	lines_of = lines_of, header_of = header_of, client_of = client_of,
 	questions = os.getenv("SLUICE_QUESTIONS"), checks = os.getenv("SLUICE_CHECKS"),
 }

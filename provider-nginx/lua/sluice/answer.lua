@@ -50,7 +50,7 @@ end
 -- `values`: one, several, or nil.
 local function add_all(name, values)
 	if type(values) ~= "table" then
-		values = { values }
+		values = { values or nil }
 	end
 	for _, value in ipairs(values) do
 		add(name, value)
@@ -115,8 +115,8 @@ function _M.add_headers(asked)
 		add_all("Set-Cookie", asked.session_cookie)
 		return add_all("WWW-Authenticate", asked.challenge)
 	end
-	if asked.cookies and (asked.cookies_always or GOOD[ngx.status]) then
-		for _, cookie in ipairs(asked.cookies) do
+	if asked.new_cookies and (asked.cookies_always or GOOD[ngx.status]) then
+		for _, cookie in ipairs(asked.new_cookies) do
 			add("Set-Cookie", cookie)
 		end
 	end

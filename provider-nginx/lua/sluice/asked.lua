@@ -9,26 +9,39 @@ local concat = table.concat
 local HEADERS_MAX = 256
 local NO_GROUPS = {}
 
--- With room for all that gets its value while the request is routed, so that the table need not grow.
+-- With room for all that is ever known of a request, so that the table need not grow. begin() has the same names: what it forgot would be known of the next request.
 local function blank()
 	return {
 		view = false, port = 0, header = "", name = "", path = "", key = "", matched = "", is_decoded = false, groups = NO_GROUPS, rest = "",
-		rule = false, policy = false, pool = false, location = false, bound = false, chosen = false, on_error = false, on_page = false, arguments = false,
-		headers = false, origin = false, backend_target = false, is_settled = false, has_claims = false, has_begun = false, has_no_route = false, stays = false, is_ready = false,
-		is_done = false, kept_pool = false,
+		headers = false, cookies = false, queries = false, arguments = false, escaped = false, search_work = 0, search_began = false, origin = false,
+		rule = false, policy = false, users = false, pool = false, location = false, bound = false, chosen = false, kept_pool = false, backend_target = false,
+		on_error = false, on_page = false, is_settled = false, has_claims = false, has_no_route = false, stays = false, is_ready = false, is_done = false,
+		has_begun = false, is_question = false, is_page = false, is_error = false, is_fallback = false, is_answered = false, error_status = false,
+		has_password = false, copied = false, new_cookies = false, cookies_always = false, challenge = false, session_cookie = false, is_too_fast = false,
+		held = false, has_way = false, is_buffered = false, body_room = false, body_kept = false, is_unbounded = false, counts_unbounded = false,
 	}
+end
+
+local function begin(asked)
+	asked.groups, asked.rest = NO_GROUPS, ""
+	asked.headers, asked.cookies, asked.queries, asked.arguments, asked.escaped = false, false, false, false, false
+	asked.search_work, asked.search_began, asked.origin = 0, false, false
+	asked.rule, asked.policy, asked.users, asked.pool, asked.location, asked.bound, asked.chosen = false, false, false, false, false, false, false
+	asked.kept_pool, asked.backend_target, asked.on_error, asked.on_page = false, false, false, false
+	asked.is_settled, asked.has_claims, asked.has_no_route, asked.stays, asked.is_ready, asked.is_done = false, false, false, false, false, false
+	asked.has_begun, asked.is_question, asked.is_page, asked.is_error, asked.is_fallback, asked.is_answered = false, false, false, false, false, false
+	asked.error_status, asked.has_password, asked.copied, asked.new_cookies, asked.cookies_always = false, false, false, false, false
+	asked.challenge, asked.session_cookie, asked.is_too_fast, asked.held, asked.has_way, asked.is_buffered = false, false, false, false, false, false
+	asked.body_room, asked.body_kept, asked.is_unbounded, asked.counts_unbounded = false, false, false, false
+	return asked
 end
 
 -- `path` is as it was sent; `key`, which may be nil, as it was looked up if it was decoded (routes.h). Rules are compared with `matched`, of which `rest` and
 -- `groups` are parts. `spare` is what was made for another request, of which nobody knows any more, or nil.
 function _M.new(view, port, header, name, path, key, spare)
-	local asked = spare or blank()
+	local asked = spare and begin(spare) or blank()
 	asked.view, asked.port, asked.header, asked.name, asked.path = view, port, header, name, path
-	asked.key, asked.matched, asked.is_decoded, asked.groups, asked.rest = key or path, key and decode.plain(key) or path, key ~= nil, NO_GROUPS, ""
-	asked.rule, asked.policy, asked.pool, asked.location, asked.bound, asked.chosen = false, false, false, false, false, false
-	asked.on_error, asked.on_page, asked.arguments, asked.headers, asked.origin, asked.backend_target = false, false, false, false, false, false
-	asked.is_settled, asked.has_claims, asked.has_begun, asked.has_no_route, asked.stays, asked.is_ready = false, false, false, false, false, false
-	asked.is_done, asked.kept_pool = false, false
+	asked.key, asked.matched, asked.is_decoded = key or path, key and decode.plain(key) or path, key ~= nil
 	return asked
 end
 
@@ -73,27 +86,35 @@ function _M.trim(text)
 	return sub(text, first, last)
 end
 
-local function cookie_in(line, name)
+-- Those of a line, the first of each name, into `found`.
+local function read_cookies(line, found)
 	for each in gmatch(line, "[^;]+") do
 		local pair = _M.trim(each)
 		local equals = find(pair, "=", 1, true)
-		if equals and sub(pair, 1, equals - 1) == name then
-			return sub(pair, equals + 1)
+		local name = equals and sub(pair, 1, equals - 1)
+		if name and not found[name] then
+			found[name] = sub(pair, equals + 1)
 		end
 	end
+	return found
 end
 
-function _M.cookie(asked, name)
+local function cookies_of(asked)
 	local lines = _M.headers(asked).cookie
 	if type(lines) ~= "table" then
-		return lines and cookie_in(lines, name)
+		return read_cookies(lines or "", {})
 	end
+	local found = {}
 	for _, line in ipairs(lines) do
-		local value = cookie_in(line, name)
-		if value then
-			return value
-		end
+		read_cookies(line, found)
 	end
+	return found
+end
+
+-- A thousand conditions and pieces may ask for one.
+function _M.cookie(asked, name)
+	asked.cookies = asked.cookies or cookies_of(asked)
+	return asked.cookies[name]
 end
 
 -- The question mark and what follows it in the target, which may be nothing.
@@ -108,14 +129,22 @@ function _M.arguments(asked)
 	return arguments
 end
 
--- As it was sent.
-function _M.argument(asked, name)
+local function queries_of(asked)
+	local found = {}
 	for pair in gmatch(sub(_M.arguments(asked), 2), "[^&]+") do
 		local equals = find(pair, "=", 1, true)
-		if decode.argument(equals and sub(pair, 1, equals - 1) or pair) == name then
-			return equals and sub(pair, equals + 1) or ""
+		local name = decode.argument(equals and sub(pair, 1, equals - 1) or pair)
+		if not found[name] then
+			found[name] = equals and sub(pair, equals + 1) or ""
 		end
 	end
+	return found
+end
+
+-- The first of that name, as it was sent.
+function _M.argument(asked, name)
+	asked.queries = asked.queries or queries_of(asked)
+	return asked.queries[name]
 end
 
 function _M.target(asked)

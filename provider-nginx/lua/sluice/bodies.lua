@@ -87,7 +87,7 @@ end
 function _M.release(asked)
 	count_unbounded(asked, false)
 	if asked.body_kept then
-		kept, asked.body_kept = kept - asked.body_kept, nil
+		kept, asked.body_kept = kept - asked.body_kept, false
 	end
 end
 

@@ -171,7 +171,7 @@ function _M.answer(asked, policy)
 	if not answer then
 		return nil
 	end
-	asked.cookies = #answer.cookies > 0 and answer.cookies or nil
+	asked.new_cookies = #answer.cookies > 0 and answer.cookies
 	asked.cookies_always = auth.cookies_always
 	if answer.status >= 200 and answer.status < 300 then
 		asked.copied = answer.copied

@@ -13,6 +13,7 @@ size_t strcspn(const char *, const char *);
 local C = ffi.C
 
 local PARTS_JOINED_MAX = 4
+local VALUE_LEN_MAX = 16384
 local find, sub, gsub, byte, format, lower, concat = string.find, string.sub, string.gsub, string.byte, string.format, string.lower, table.concat
 
 local PATH_BYTES, CONTROLS = "%-._~!$&'()*+,;=:@/", "\127"
@@ -30,6 +31,11 @@ end
 -- All but unreserved characters encoded.
 function _M.escape(text)
 	return (gsub(text, "[^%w%-._~]", encode))
+end
+
+local function escaped_target(asked)
+	asked.escaped = asked.escaped or _M.escape(asked_of.target(asked))
+	return asked.escaped
 end
 
 -- In a path a percent sign that was decoded is none that encodes anything.
@@ -52,7 +58,7 @@ local takers = {
 	target = function() return asked_of.target end,
 	client = function() return function() return ngx.var.remote_addr end end,
 	target_unslashed = function() return function(asked) return (gsub(asked_of.target(asked), "/$", "")) end end,
-	target_escaped = function() return function(asked) return _M.escape(asked_of.target(asked)) end end,
+	target_escaped = function() return escaped_target end,
 	request_id = function() return function(asked) return asked_of.header(asked, "x-request-id") or ngx.var.request_id end end,
 	service = function() return function(asked) return asked.chosen and asked.chosen.service end end,
 	service_port = function() return function(asked) return asked.chosen and asked.chosen.service_port end end,
@@ -72,9 +78,9 @@ function _M.use_headers(list, from)
 	return false
 end
 
--- Without bytes that no header may have. A NUL ends what C sees of a text.
-local function clean(value)
-	return tonumber(C.strcspn(value, CONTROLS)) == #value and value or ""
+-- Nothing if it has bytes that no header may have, or more than there is room for. A NUL ends what C sees of a text.
+local function clean(value, room)
+	return #value <= room and tonumber(C.strcspn(value, CONTROLS)) == #value and value or ""
 end
 
 local function taker_of(piece)
@@ -88,12 +94,13 @@ local function taker_of(piece)
 end
 
 -- No loop: LuaJIT compiles the way of a request around one in pieces.
-local function join(parts, asked, is_path, i)
+local function join(parts, asked, is_path, i, room)
 	local part = parts[i]
 	if not part then
 		return ""
 	end
-	return clean(part(asked, is_path) or "") .. join(parts, asked, is_path, i + 1)
+	local value = clean(part(asked, is_path) or "", room)
+	return value .. join(parts, asked, is_path, i + 1, room - #value)
 end
 
 -- A function of list[from..]: what becomes of it for a request, as a header or a location, or, if the second argument is true, before to_path().
@@ -104,13 +111,14 @@ function _M.new(list, from)
 	end
 	if #parts <= PARTS_JOINED_MAX then
 		return function(asked, is_path)
-			return join(parts, asked, is_path, 1)
+			return join(parts, asked, is_path, 1, VALUE_LEN_MAX)
 		end
 	end
 	return function(asked, is_path)
-		local values = {}
+		local values, room = {}, VALUE_LEN_MAX
 		for i = 1, #parts do
-			values[i] = clean(parts[i](asked, is_path) or "")
+			values[i] = clean(parts[i](asked, is_path) or "", room)
+			room = room - #values[i]
 		end
 		return concat(values)
 	end

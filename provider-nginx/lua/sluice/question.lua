@@ -28,6 +28,11 @@ local NOT_COPIED = {
 
 -- ---- headers of a question: a list of { name, value } ----
 
+-- Those that say whom it is for; whatever others say in them is left out. `name` is in lower case.
+local function is_reserved(name)
+	return find(name, "sluice-", 1, true) == 1
+end
+
 local function put(list, name, value)
 	list[#list + 1] = { name, value }
 end
@@ -41,7 +46,7 @@ end
 function _M.headers_of(sent, is_ours)
 	local list = {}
 	for name, value in pairs(sent) do
-		if NOT_COPIED[name] or is_ours(name) or find(name, "sluice-", 1, true) == 1 then
+		if NOT_COPIED[name] or is_ours(name) or is_reserved(name) then
 			value = nil
 		end
 		if type(value) == "table" then
@@ -71,7 +76,7 @@ function _M.change(list, host, changes, asked)
 		local value = change.action ~= "remove" and change.value(asked) or ""
 		if change.key == "host" then
 			host = change.action == "set" and value ~= "" and value or host
-		else
+		elseif not is_reserved(change.key) then
 			if change.action ~= "add" then
 				list = _M.remove(list, change.key)
 			end

@@ -19,10 +19,16 @@ sluice_pcre2_stack *pcre2_jit_stack_create_8(size_t, size_t, void *);
 void pcre2_jit_stack_assign_8(sluice_pcre2_context *, void *, void *);
 int pcre2_match_8(const sluice_pcre2_code *, const char *, size_t, size_t, uint32_t, sluice_pcre2_data *, sluice_pcre2_context *);
 size_t *pcre2_get_ovector_pointer_8(sluice_pcre2_data *);
+long clock(void);
 ]]
 
 local STEPS_MAX = 100000
 local GROUPS_MAX = 10
+-- What searches for one request may take of the processor together. That is looked at whenever they may have taken a part of it since: there are expressions that take
+-- the square of a text's length although PCRE2 counts few steps, and some that take all of their steps of any text.
+local CPU_MAX_US = 200 * 1000
+local LOOK_AFTER = 100 * 1000 * 1000 -- in squares of bytes, some tens of milliseconds
+local STEPS_WORK = 5000 * 1000
 local JIT_COMPLETE = 1
 local NO_MATCH = -1
 local STACK_MIN, STACK_MAX = 32 * 1024, 512 * 1024
@@ -81,6 +87,25 @@ function _M.search(code, text)
 		return _M.LIMIT
 	end
 	return take_groups({}, text, 0, count == 0 and GROUPS_MAX or count)
+end
+
+local function has_time_left(asked)
+	local now = C.clock() -- of this worker, in microseconds
+	asked.search_began = asked.search_began or now
+	return now - asked.search_began < CPU_MAX_US
+end
+
+-- Likewise, for a request that rules are looked for; LIMIT also when all searches for it take too long.
+function _M.search_for(asked, code, text)
+	local work = asked.search_work + #text * (#text + 2048) + STEPS_WORK
+	if work > LOOK_AFTER then
+		work = 0
+		if not has_time_left(asked) then
+			return _M.LIMIT
+		end
+	end
+	asked.search_work = work
+	return _M.search(code, text)
 end
 
 return _M

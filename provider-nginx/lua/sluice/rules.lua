@@ -32,12 +32,12 @@ local subjects = {
 
 -- True, false or LIMIT, which is neither.
 local matches = {
-	exact = function(wanted) return function(value) return value == wanted end end,
+	exact = function(wanted) return function(_, value) return value == wanted end end,
 	present = function() return function() return true end end,
 	regex = function(text)
 		local code = regex.compile(text)
-		return function(value)
-			local found = code and regex.search(code, value) or (not code and LIMIT)
+		return function(asked, value)
+			local found = code and regex.search_for(asked, code, value) or (not code and LIMIT)
 			return found == LIMIT and LIMIT or found ~= nil and found ~= false
 		end
 	end,
@@ -47,7 +47,7 @@ local function condition_of(item)
 	local subject, match = subjects[item[2]](item[3]), matches[item[4]](item[5])
 	return function(asked)
 		local value = subject(asked)
-		return value ~= nil and match(value)
+		return value ~= nil and match(asked, value)
 	end
 end
 
@@ -116,7 +116,7 @@ end
 local function take_path(rule, asked)
 	asked.groups, asked.rest = NO_GROUPS, ""
 	if rule.has_regex then
-		local groups = rule.regex and regex.search(rule.regex, asked.matched) or (not rule.regex and LIMIT)
+		local groups = rule.regex and regex.search_for(asked, rule.regex, asked.matched) or (not rule.regex and LIMIT)
 		if not groups or groups == LIMIT then
 			return groups or false
 		end

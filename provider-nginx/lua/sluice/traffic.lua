@@ -102,7 +102,7 @@ local function check_client(asked, rule)
 		return asked.on_page(asked, page)
 	elseif status then
 		-- Nothing of the policy has to do with it.
-		asked.policy = nil
+		asked.policy = false
 		return finish(asked, status, text, more, "client-tls")
 	end
 end
@@ -370,7 +370,7 @@ local function prepare_request(asked, policy, pool)
 	if policy.fallback_headers and asked.is_fallback then
 		asked.error_status = 503 -- in whose place it answers
 		_M.change_request(asked, policy.fallback_headers)
-		asked.error_status = nil
+		asked.error_status = false
 	end
 	-- An upgrade is not seen then.
 	if policy.backend_http and policy.backend_http.connection then
@@ -473,7 +473,7 @@ function _M.release(asked)
 	bodies.release(asked)
 	if asked.held then
 		limits.release(asked.held)
-		asked.held = nil
+		asked.held = false
 	end
 end
 

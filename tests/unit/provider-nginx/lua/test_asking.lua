@@ -37,7 +37,8 @@ end
 function tests.changes_are_done_in_their_order()
 	local question = load("sluice.question")
 	local list, host = question.change({ { "a", "1" }, { "B", "2" } }, "h", {
-		change("set", "A", "3"), change("add", "b", "4"), change("remove", "b"), change("add", "b", "5"), change("set", "Host", "other"), change("remove", "host"),
+		change("set", "A", "3"), change("add", "Sluice-Pool", "other"),
+		change("add", "b", "4"), change("remove", "b"), change("add", "b", "5"), change("set", "Host", "other"), change("remove", "host"),
 	})
 	equal(flat(list), "A=3 b=5")
 	equal(host, "other")
@@ -54,6 +55,15 @@ function tests.targets_are_such_as_can_be_sent()
 		equal(pieces.to_target(text), wanted)
 	end
 	equal(pieces.escape("/a?b=c d~-._é"), "%2Fa%3Fb%3Dc%20d~-._%C3%A9")
+end
+
+function tests.a_value_is_no_longer_than_a_header_may_be()
+	local pieces = load("sluice.pieces")
+	local asked = { headers = { x = ("a"):rep(10000) } }
+	local header, dash = { "header", "X" }, { "text", "-" }
+	for _, list in ipairs({ { header, dash, header }, { header, dash, header, header, header } }) do
+		equal(pieces.new(list, 1)(asked), ("a"):rep(10000) .. "-")
+	end
 end
 
 function tests.headers_that_are_copied_are_set_or_taken_away()

@@ -130,6 +130,20 @@ function tests.what_a_policy_wants_at_once_is_done_before_the_access_phase()
 	end
 end
 
+-- All that scripts keep of a request is there from the beginning, and so is taken away for the next one.
+function tests.whatever_is_known_of_a_request_is_among_what_is_there_from_the_beginning()
+	local new, count = require("sluice.asked").new("v", 80, "a", "a", "/x"), 0
+	local list = assert(io.popen("grep -rhoE '^[^=]*[^=~<>]=( |$)' " .. arg[1] .. "/sluice"))
+	for assignment in list:lines() do
+		for name in assignment:gmatch("%f[%w_]asked%.([%w_]+)%f[ ,]") do
+			count = count + 1
+			assert(assignment:find("if ", 1, true) or new[name] ~= nil, name)
+		end
+	end
+	list:close()
+	assert(count > 30, count)
+end
+
 -- What was made for a request of which nothing is kept serves the next one.
 function tests.nothing_of_a_request_is_left_for_the_next()
 	local asked_of = require("sluice.asked")
