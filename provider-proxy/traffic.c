@@ -42,9 +42,7 @@ struct owner {
 
 static bool next_part(struct str *rest, char end, struct str *ret_part)
 {
-	const char *at = str_find(*rest, end);
-	*ret_part = (struct str){rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, ret_part->len + 1);
+	*ret_part = str_cut(rest, end);
 	return ret_part->len != 0;
 }
 
