@@ -7,6 +7,7 @@
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-proxy/inherited.h"
 #include "provider-proxy/local.h"
 #include "provider-proxy/metrics.h"
@@ -452,7 +453,7 @@ struct proxy *proxy_new(const struct proxy_config *config)
 	struct proxy *proxy = xcalloc(1, sizeof(*proxy));
 	proxy->loop = config->loop;
 	proxy->config = *config;
-	proxy->socket = xasprintf("%s/supervisor.sock", config->proxy_dir);
+	proxy->socket = xasprintf("%s/" SUPERVISOR_SOCKET, config->proxy_dir);
 	proxy->output_len = SIZE_MAX;
 	backoff_init(&proxy->backoff, 0.05, 1);
 	ev_init(&proxy->supervisor, on_supervisor_end);
