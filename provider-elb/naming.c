@@ -2,7 +2,7 @@
 #include "provider-elb/naming.h"
 
 #include "common/must.h"
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
 
 enum { NAME_PART_LEN_MAX = 8 };
 
@@ -44,7 +44,7 @@ static struct str name_of(
 	memcpy(text, "sl-", len);
 	len = put_part(text, len, lb->namespace);
 	len = put_part(text, len, lb->name);
-	struct str hash = digest_end(digest, DIGEST_NAME_LEN, arena);
+	struct str hash = digest_end_text(digest, DIGEST_NAME_LEN, arena);
 	must(len + hash.len <= NAME_LEN_MAX);
 	str_put(text + len, hash);
 	return (struct str){text, len + hash.len};
@@ -103,7 +103,7 @@ struct str naming_tag_value(struct arena *arena, struct str text)
 		return arena_str(arena, text);
 	digest_begin(&digest);
 	digest_add_str(&digest, text);
-	struct str hash = digest_end(&digest, DIGEST_LEN_MAX, arena);
+	struct str hash = digest_end_text(&digest, DIGEST_LEN_MAX, arena);
 	return arena_printf(arena, TAG_VALUE_HASHED "%.*s", STR_FMT(hash));
 }
 
@@ -130,7 +130,7 @@ struct str naming_rule_identity(struct arena *arena, struct str lb, const struct
 		digest_add_int(&digest, rule->match);
 		digest_add_str(&digest, rule->path);
 	}
-	struct str hash = digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+	struct str hash = digest_end_text(&digest, DIGEST_APPLIED_LEN, arena);
 	return naming_tag_value(
 		arena, arena_printf(arena, "%.*s/rule/%.*s", STR_FMT(lb), STR_FMT(hash)));
 }

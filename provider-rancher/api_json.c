@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/api_json.h"
 
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/labels.h"
 
 static const struct {

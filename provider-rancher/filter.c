@@ -12,7 +12,7 @@
 #include "provider-rancher/capabilities.h"
 #include "provider-rancher/config.h"
 #include "provider-rancher/desired.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/naming.h"
 

@@ -2,7 +2,7 @@
 #include "provider-rancher/naming.h"
 
 #include "common/must.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 
 #include <stdio.h>
 

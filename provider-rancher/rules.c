@@ -2,7 +2,7 @@
 #include "provider-rancher/rules.h"
 
 #include "provider-common/plain_rule.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/stored_text.h"
 
 #include <stdlib.h>
