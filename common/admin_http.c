@@ -253,13 +253,10 @@ bool admin_query(struct str query, const char *name, char *ret_value, size_t siz
 {
 	must(name != NULL);
 	while (query.len != 0) {
-		const char *end = str_find(query, '&');
-		struct str pair = {query.p, end != NULL ? (size_t)(end - query.p) : query.len};
-		const char *equals = str_find(pair, '=');
-		struct str key = {pair.p, equals != NULL ? (size_t)(equals - pair.p) : pair.len};
+		struct str pair = str_cut(&query, '&');
+		struct str key = str_before(pair, '=');
 		if (pair.len != 0 && str_eq_c(key, name))
 			return decode(str_skip(pair, key.len + 1), ret_value, size);
-		query = str_skip(query, pair.len + 1);
 	}
 	return false;
 }

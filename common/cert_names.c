@@ -25,12 +25,6 @@ static bool is_label_char(char c)
 	       c == '-';
 }
 
-static struct str first_label(struct str name)
-{
-	const char *dot = str_find(name, '.');
-	return (struct str){name.p, dot != NULL ? (size_t)(dot - name.p) : name.len};
-}
-
 /* RFC 1123 labels; the first may be "*" if others follow. NUL and other characters that have fooled clients are not label
  * characters. */
 static bool is_host_name(struct str name)
@@ -40,7 +34,7 @@ static bool is_host_name(struct str name)
 	if (str_starts_with(name, STR("*.")))
 		name = str_skip(name, 2);
 	for (;;) {
-		struct str label = first_label(name);
+		struct str label = str_before(name, '.');
 		if (label.len == 0 || label.len > LABEL_LEN_MAX || label.p[0] == '-' ||
 			label.p[label.len - 1] == '-')
 			return false;
@@ -152,7 +146,7 @@ static bool is_listed(const struct str *names, size_t count, struct str host)
 bool cert_covers(const struct str *names, size_t count, struct str host)
 {
 	char wildcard[HOST_LEN_MAX];
-	struct str label = first_label(host);
+	struct str label = str_before(host, '.');
 	struct str rest = str_skip(host, label.len);
 	if (host.len == 0 || host.len > HOST_LEN_MAX)
 		return false;

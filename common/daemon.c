@@ -75,13 +75,11 @@ static char *join_lines(const char *lines)
 	struct buf text;
 	buf_init(&text, MISSING_LEN_MAX);
 	for (struct str rest = str_from(lines); rest.len != 0;) {
-		const char *end = str_find(rest, '\n');
-		struct str line = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		struct str line = str_cut(&rest, '\n');
 		/* The rest is left out. */
 		if (buf_printf(&text, "%s%.*s", buf_len(&text) != 0 ? ", " : "", STR_FMT(line)) !=
 			0)
 			break;
-		rest = str_skip(rest, line.len + 1);
 	}
 	char *joined = str_dup(buf_str(&text));
 	buf_fini(&text);

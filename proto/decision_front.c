@@ -82,10 +82,7 @@ static size_t name_len(struct str text)
 /* The first host of a list, with a port or without. Empty: that is none. */
 static struct str first_host(struct str list)
 {
-	struct str first = list;
-	const char *comma = str_find(list, ',');
-	first.len = comma != NULL ? (size_t)(comma - list.p) : list.len;
-	first = str_trim(first);
+	struct str first = str_trim(str_before(list, ','));
 	struct str rest = str_skip(first, name_len(first));
 	if (rest.len == first.len)
 		return STR_NONE;

@@ -18,15 +18,6 @@ struct str str_lower(struct str text, struct arena *arena)
 	return (struct str){to, text.len};
 }
 
-/* What is before the first of `ends`, which is taken off `rest` with it. */
-static struct str take_until(struct str *rest, char end)
-{
-	const char *at = str_find(*rest, end);
-	struct str taken = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, taken.len + 1);
-	return taken;
-}
-
 static struct str without_port(struct str host)
 {
 	const char *bracket = str_find(host, ']');
@@ -80,7 +71,7 @@ void request_take_apart(const struct decision_request *request, struct arena *ar
 	parts.told_name = parts.host;
 	parts.has_query = str_find(parts.path, '?') != NULL;
 	struct str rest = parts.path;
-	parts.path = take_until(&rest, '?');
+	parts.path = str_cut(&rest, '?');
 	parts.query = parts.has_query ? rest : STR_NONE;
 	if (is_absolute && parts.path.len == 0)
 		parts.path = STR("/");
@@ -221,9 +212,9 @@ bool request_cookie(const struct request_parts *parts, struct str name, struct s
 		if (!str_eq_nocase(headers->items[i].name, STR("cookie")))
 			continue;
 		while (rest.len != 0) {
-			struct str pair = str_trim(take_until(&rest, ';'));
+			struct str pair = str_trim(str_cut(&rest, ';'));
 			bool has_value = str_find(pair, '=') != NULL;
-			if (!has_value || !str_eq(take_until(&pair, '='), name))
+			if (!has_value || !str_eq(str_cut(&pair, '='), name))
 				continue;
 			*ret_value = pair;
 			return true;
@@ -236,10 +227,9 @@ bool request_argument(const struct request_parts *parts, struct str name, struct
 {
 	struct str rest = parts->query;
 	while (rest.len != 0) {
-		struct str pair = take_until(&rest, '&');
+		struct str pair = str_cut(&rest, '&');
 		if (pair.len == 0 ||
-			!str_eq(request_decode_argument(take_until(&pair, '='), parts->arena),
-				name))
+			!str_eq(request_decode_argument(str_cut(&pair, '='), parts->arena), name))
 			continue;
 		*ret_value = pair;
 		return true;

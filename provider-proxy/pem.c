@@ -36,10 +36,7 @@ static int append_line(struct buf *out, struct str line)
 
 static struct str next_line(struct str *rest)
 {
-	const char *end = str_find(*rest, '\n');
-	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
-	struct str line = {rest->p, len};
-	*rest = str_skip(*rest, len + 1);
+	struct str line = str_cut(rest, '\n');
 	while (line.len != 0 && (line.p[line.len - 1] == '\r' || line.p[line.len - 1] == ' ' ||
 					line.p[line.len - 1] == '\t'))
 		line.len--;

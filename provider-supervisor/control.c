@@ -56,10 +56,8 @@ static void drop(struct client *client)
 static void take_line(struct client *client, struct str line)
 {
 	struct control *control = client->control;
-	const char *tab = str_find(line, '\t');
-	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
-	struct str argument = tab != NULL ? str_skip(line, word.len + 1) : STR_NONE;
-	control->ops->on_command(control->ctx, client, word, argument);
+	struct str word = str_cut(&line, '\t');
+	control->ops->on_command(control->ctx, client, word, line);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)

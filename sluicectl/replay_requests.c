@@ -149,9 +149,7 @@ static void add_near(struct replay_requests *requests, struct str host, struct s
 static void add_preflight(
 	struct replay_requests *requests, struct str host, struct str path, struct str origins)
 {
-	const char *comma = str_find(origins, ',');
-	struct str first = str_trim(
-		(struct str){origins.p, comma != NULL ? (size_t)(comma - origins.p) : origins.len});
+	struct str first = str_trim(str_before(origins, ','));
 	if (first.len == 0 || str_find(first, '*') != NULL || str_find(first, ' ') != NULL ||
 		first.len > HOST_LEN_MAX || !str_eq(literal_part(path), path))
 		first = STR("https://origin.example");

@@ -117,10 +117,7 @@ const char *stickiness_parse(struct str text, struct arena *arena, struct sticki
 	struct stickiness *policy = arena_alloc(arena, sizeof(*policy));
 	unsigned seen = 0;
 	while (text.len != 0) {
-		const char *newline = str_find(text, '\n');
-		size_t len = newline != NULL ? (size_t)(newline - text.p) : text.len;
-		struct str line = trim((struct str){text.p, len});
-		text = str_skip(text, newline != NULL ? len + 1 : len);
+		struct str line = trim(str_cut(&text, '\n'));
 		if (line.len == 0)
 			continue;
 		const char *problem = parse_line(line, policy, &seen, arena);

@@ -13,11 +13,7 @@ enum { VALUE_ORIGINS_MAX = 64, VALUE_TOKENS_LEN_MAX = 4096, VALUE_CHANGES_MAX = 
 /* The next item before the separator, without white space around it. Moves the text past both. */
 static struct str take_item(struct str *text, char separator)
 {
-	const char *end = str_find(*text, separator);
-	size_t len = end != NULL ? (size_t)(end - text->p) : text->len;
-	struct str item = str_trim((struct str){text->p, len});
-	*text = str_skip(*text, end != NULL ? len + 1 : len);
-	return item;
+	return str_trim(str_cut(text, separator));
 }
 
 /* ---- CORS ---- */

@@ -199,12 +199,8 @@ static void read_origins(const struct nginx_reader *r, struct cors *cors)
 {
 	struct str rest = nginx_text(r, NGINX_ROW_cors_allow_origin);
 	cors->any_origin = rest.len == 0;
-	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		size_t len = comma != NULL ? (size_t)(comma - rest.p) : rest.len;
-		add_origin(r, cors, str_trim((struct str){rest.p, len}));
-		rest = str_skip(rest, len + 1);
-	}
+	while (rest.len != 0)
+		add_origin(r, cors, str_trim(str_cut(&rest, ',')));
 	if (cors->any_origin)
 		cors->origins.count = 0;
 }

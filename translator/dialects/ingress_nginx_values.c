@@ -84,8 +84,7 @@ static struct str next_word(struct str *rest)
 		*rest = str_skip(*rest, 1);
 	if (rest->len == 0)
 		return STR("");
-	const char *blank = str_find(*rest, ' ');
-	struct str word = {rest->p, blank != NULL ? (size_t)(blank - rest->p) : rest->len};
+	struct str word = str_before(*rest, ' ');
 	*rest = str_skip(*rest, word.len);
 	return word;
 }

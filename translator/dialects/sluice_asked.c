@@ -27,14 +27,12 @@ static void add_header(const struct sluice_reader *r, struct header_change **ite
 static void add_copied(const struct sluice_reader *r, struct external_auth *auth, struct str names)
 {
 	while (names.len != 0) {
-		const char *comma = str_find(names, ',');
-		struct str name = {names.p, comma != NULL ? (size_t)(comma - names.p) : names.len};
+		struct str name = str_cut(&names, ',');
 		void *items = auth->copied.items;
 		struct str *place =
 			arena_push(r->d->arena, &items, &auth->copied.count, sizeof(*place));
 		auth->copied.items = items;
 		*place = str_trim(name);
-		names = str_skip(names, name.len + (comma != NULL ? 1 : 0));
 	}
 }
 
@@ -184,10 +182,8 @@ static bool read_statuses(const struct sluice_reader *r, struct error_pages *pag
 	struct status_set set = {0};
 	struct str rest = *sluice_value(r, SLUICE_error_pages);
 	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		struct str word = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		struct str word = str_cut(&rest, ',');
 		int64_t status = 0;
-		rest = str_skip(rest, word.len + (comma != NULL ? 1 : 0));
 		if (!str_to_int(str_trim(word), STATUS_ERROR_LEAST, STATUS_ERROR_MOST, &status))
 			return false;
 		set.has[status] = true;
