@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cert_names.h"
 
+#include "common/ascii.h"
 #include "common/cert.h"
 
 #include <openssl/x509v3.h>
@@ -14,15 +15,9 @@ struct names {
 	size_t count;
 };
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool is_label_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-';
+	return ascii_is_alnum(c) || c == '-';
 }
 
 /* RFC 1123 labels; the first may be "*" if others follow. NUL and other characters that have fooled clients are not label
@@ -59,7 +54,7 @@ static bool add(struct names *names, const ASN1_STRING *string)
 		return false;
 	char *copy = arena_alloc(names->arena, name.len + 1);
 	for (size_t i = 0; i < name.len; i++)
-		copy[i] = lower(name.p[i]);
+		copy[i] = ascii_to_lower(name.p[i]);
 	struct str *place = arena_push(
 		names->arena, (void **)&names->items, &names->count, sizeof(*names->items));
 	*place = (struct str){copy, name.len};
@@ -131,7 +126,7 @@ static int compare_host(const void *left, const void *right)
 	struct str name = *(const struct str *)right;
 	size_t len = host.len < name.len ? host.len : name.len;
 	for (size_t i = 0; i < len; i++) {
-		int order = (unsigned char)lower(host.p[i]) - (unsigned char)name.p[i];
+		int order = (unsigned char)ascii_to_lower(host.p[i]) - (unsigned char)name.p[i];
 		if (order != 0)
 			return order;
 	}

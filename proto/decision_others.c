@@ -10,7 +10,7 @@ static bool is_of_connection(struct str name)
 		"http2-settings", "keep-alive", "proxy", "proxy-connection", "te", "trailer",
 		"transfer-encoding", "upgrade"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_eq_nocase(name, str_from(names[i])))
+		if (ascii_eq_nocase(name, str_from(names[i])))
 			return true;
 	}
 	return false;
@@ -36,7 +36,7 @@ static void change_headers(struct making *m, const struct header_change *items, 
 		struct str value = items[i].action != HEADER_REMOVE
 					   ? pieces_value(&m->parts, PIECES_OF(items[i].value))
 					   : STR_NONE;
-		if (!str_eq_nocase(items[i].name, STR("host")))
+		if (!ascii_eq_nocase(items[i].name, STR("host")))
 			*LIST_PUSH(m->arena, changes, struct decision_change) =
 				(struct decision_change){items[i].action, items[i].name, value};
 		else if (items[i].action == HEADER_SET && value.len != 0)
@@ -67,7 +67,7 @@ static bool reply_to(struct making *m, const struct decision_question *question,
 static const struct http_header *find_header(const struct http_headers *headers, struct str name)
 {
 	for (size_t i = 0; i < headers->count; i++) {
-		if (str_eq_nocase(headers->items[i].name, name))
+		if (ascii_eq_nocase(headers->items[i].name, name))
 			return &headers->items[i];
 	}
 	return NULL;
@@ -79,7 +79,7 @@ static struct str joined_header(
 {
 	struct str value = STR_NONE;
 	for (size_t i = 0; i < headers->count; i++) {
-		if (!str_eq_nocase(headers->items[i].name, name))
+		if (!ascii_eq_nocase(headers->items[i].name, name))
 			continue;
 		value = value.p == NULL ? headers->items[i].value
 					: arena_printf(arena, "%.*s, %.*s", STR_FMT(value),
@@ -212,7 +212,7 @@ void others_add_cookies(struct making *m, const struct decision_reply *backend)
 		return;
 	for (size_t i = 0; i < m->auth.headers.count; i++) {
 		const struct http_header *header = &m->auth.headers.items[i];
-		if (str_eq_nocase(header->name, STR("set-cookie")))
+		if (ascii_eq_nocase(header->name, STR("set-cookie")))
 			*LIST_PUSH(m->arena, m->to->response_changes, struct decision_change) =
 				(struct decision_change){
 					HEADER_ADD, STR("Set-Cookie"), header->value};
