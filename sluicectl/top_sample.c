@@ -2,6 +2,7 @@
 #include "sluicectl/top_sample.h"
 
 #include "common/arena.h"
+#include "common/ascii.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
@@ -58,8 +59,8 @@ static bool is_name(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-				c == '.' || c == '(' || c == ')';
+		bool is_plain = ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.' ||
+				c == '(' || c == ')';
 		if (!is_plain)
 			return false;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/stickiness.h"
 
+#include "common/ascii.h"
 #include "translator/diag.h"
 
 #include <stddef.h>
@@ -38,27 +39,14 @@ static bool is_word(struct str s)
 {
 	if (s.len > STICKINESS_WORD_MAX_LEN)
 		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.p[i];
-		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-			     (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
-		if (!plain)
-			return false;
-	}
-	return true;
-}
-
-static bool is_same_word(struct str s, const char *word)
-{
-	size_t len = strlen(word);
-	return s.len == len && strncasecmp(s.p, word, len) == 0;
+	return ascii_is_made_of(s, "-_.");
 }
 
 static const char *set_mode(struct str value, enum stickiness_mode *ret_mode)
 {
 	static const char *const words[] = {"insert", "rewrite", "prefix"};
 	for (int i = 0; i < 3; i++) {
-		if (is_same_word(value, words[i])) {
+		if (ascii_eq_nocase(value, str_from(words[i]))) {
 			*ret_mode = (enum stickiness_mode)i;
 			return NULL;
 		}
@@ -84,9 +72,9 @@ static const char *set_member(
 	case POLICY_SWITCH:
 		break;
 	}
-	if (!is_same_word(value, "true") && !is_same_word(value, "false"))
+	if (!ascii_eq_nocase(value, STR("true")) && !ascii_eq_nocase(value, STR("false")))
 		return arena_printf(arena, "%s must be true or false", keys[key].key).p;
-	*(bool *)member = is_same_word(value, "true");
+	*(bool *)member = ascii_eq_nocase(value, STR("true"));
 	return NULL;
 }
 

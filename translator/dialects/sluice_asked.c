@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The sluice dialect: Services that are asked beside the backend, or in its place. */
+#include "common/ascii.h"
 #include "translator/dialects/service_url.h"
 #include "translator/dialects/sluice_reader.h"
 #include "translator/dialects/values.h"
@@ -154,7 +155,7 @@ static const char *check_service(struct str name)
 	bool good = name.len != 0 && name.len <= NAME_MOST;
 	for (size_t i = 0; i < name.len && good; i++) {
 		char c = name.p[i];
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+		good = ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 	}
 	return good ? NULL : "the name of a Service in the same namespace is expected";
 }
