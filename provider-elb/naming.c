@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/naming.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 #include "provider-common/digest.h"
 
@@ -14,11 +15,6 @@ static const char *type_word(enum elb_type type)
 	return type == ELB_APPLICATION ? "alb" : "nlb";
 }
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* ---- names ---- */
 
 /* Appends the beginning of `part` and a hyphen; nothing when no letter or digit is in it. */
@@ -26,7 +22,7 @@ static size_t put_part(char *text, size_t len, struct str part)
 {
 	size_t start = len;
 	for (size_t i = 0; i < part.len && len - start < NAME_PART_LEN_MAX; i++) {
-		if (is_alnum(part.p[i]))
+		if (ascii_is_alnum(part.p[i]))
 			text[len++] = part.p[i];
 		else if (len != start && text[len - 1] != '-')
 			text[len++] = '-';
@@ -90,7 +86,7 @@ static bool is_tag_text(struct str text)
 	for (size_t i = 0; i < text.len; i++) {
 		bool is_mark = text.p[i] != '\0' && strchr("_.:/=+-@", text.p[i]) != NULL;
 		bool is_space = text.p[i] == ' ' && i != 0 && i + 1 != text.len;
-		if (!is_alnum(text.p[i]) && !is_mark && !is_space)
+		if (!ascii_is_alnum(text.p[i]) && !is_mark && !is_space)
 			return false;
 	}
 	return true;

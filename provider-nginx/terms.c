@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/terms.h"
 
+#include "common/ascii.h"
 #include "common/cipher_names.h"
 #include "provider-nginx/pool_text.h"
 
@@ -61,7 +62,7 @@ static bool are_ciphers(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != ':')
+		if (!ascii_is_upper(c) && !ascii_is_digit(c) && c != '-' && c != ':')
 			return false;
 	}
 	return text.len <= CIPHER_JOINED_LEN_MAX;

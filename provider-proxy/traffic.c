@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/traffic.h"
 
+#include "common/ascii.h"
 #include "provider-proxy/checks.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static bool is_id(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+		if (!(ascii_is_digit(c) || (c >= 'a' && c <= 'f')))
 			return false;
 	}
 	return text.len != 0 && text.len <= ID_LEN_MAX;
