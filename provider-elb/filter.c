@@ -207,6 +207,8 @@ static char *render(const struct filter_job *job, const void *config)
 }
 
 const struct provider_filter elb_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, common),
 	.name = "elb",
 	.software = "sluice-provider-elb " SLUICE_VERSION,
 	.capabilities = elb_capabilities,

@@ -192,6 +192,8 @@ static char *render(const struct filter_job *job, const void *config)
 }
 
 const struct provider_filter rancher_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, common),
 	.name = "rancher",
 	.software = "sluice-provider-rancher " SLUICE_VERSION,
 	.capabilities = rancher_capabilities,
