@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/admin_http.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 /* ---- requests ---- */
 
@@ -72,7 +72,7 @@ static int add_site(struct admin_head *head, bool is_first, const char *text, si
 
 static bool is_field(const struct admin_head *head, struct str name)
 {
-	return head->field_len == name.len && strncasecmp(head->field, name.p, name.len) == 0;
+	return ascii_eq_nocase((struct str){head->field, head->field_len}, name);
 }
 
 static int on_header_value(http_parser *parser, const char *text, size_t len)
@@ -211,7 +211,7 @@ int admin_print_head(struct buf *out, const struct admin_answer_head *head)
 
 static int hex_of(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (ascii_is_digit(c))
 		return c - '0';
 	if (c >= 'a' && c <= 'f')
 		return c - 'a' + 10;
@@ -253,13 +253,10 @@ bool admin_query(struct str query, const char *name, char *ret_value, size_t siz
 {
 	must(name != NULL);
 	while (query.len != 0) {
-		const char *end = str_find(query, '&');
-		struct str pair = {query.p, end != NULL ? (size_t)(end - query.p) : query.len};
-		const char *equals = str_find(pair, '=');
-		struct str key = {pair.p, equals != NULL ? (size_t)(equals - pair.p) : pair.len};
+		struct str pair = str_cut(&query, '&');
+		struct str key = str_before(pair, '=');
 		if (pair.len != 0 && str_eq_c(key, name))
 			return decode(str_skip(pair, key.len + 1), ret_value, size);
-		query = str_skip(query, pair.len + 1);
 	}
 	return false;
 }

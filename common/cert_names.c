@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cert_names.h"
 
+#include "common/ascii.h"
 #include "common/cert.h"
 
 #include <openssl/x509v3.h>
@@ -14,21 +15,9 @@ struct names {
 	size_t count;
 };
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool is_label_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-';
-}
-
-static struct str first_label(struct str name)
-{
-	const char *dot = str_find(name, '.');
-	return (struct str){name.p, dot != NULL ? (size_t)(dot - name.p) : name.len};
+	return ascii_is_alnum(c) || c == '-';
 }
 
 /* RFC 1123 labels; the first may be "*" if others follow. NUL and other characters that have fooled clients are not label
@@ -40,7 +29,7 @@ static bool is_host_name(struct str name)
 	if (str_starts_with(name, STR("*.")))
 		name = str_skip(name, 2);
 	for (;;) {
-		struct str label = first_label(name);
+		struct str label = str_before(name, '.');
 		if (label.len == 0 || label.len > LABEL_LEN_MAX || label.p[0] == '-' ||
 			label.p[label.len - 1] == '-')
 			return false;
@@ -65,7 +54,7 @@ static bool add(struct names *names, const ASN1_STRING *string)
 		return false;
 	char *copy = arena_alloc(names->arena, name.len + 1);
 	for (size_t i = 0; i < name.len; i++)
-		copy[i] = lower(name.p[i]);
+		copy[i] = ascii_to_lower(name.p[i]);
 	struct str *place = arena_push(
 		names->arena, (void **)&names->items, &names->count, sizeof(*names->items));
 	*place = (struct str){copy, name.len};
@@ -137,7 +126,7 @@ static int compare_host(const void *left, const void *right)
 	struct str name = *(const struct str *)right;
 	size_t len = host.len < name.len ? host.len : name.len;
 	for (size_t i = 0; i < len; i++) {
-		int order = (unsigned char)lower(host.p[i]) - (unsigned char)name.p[i];
+		int order = (unsigned char)ascii_to_lower(host.p[i]) - (unsigned char)name.p[i];
 		if (order != 0)
 			return order;
 	}
@@ -152,7 +141,7 @@ static bool is_listed(const struct str *names, size_t count, struct str host)
 bool cert_covers(const struct str *names, size_t count, struct str host)
 {
 	char wildcard[HOST_LEN_MAX];
-	struct str label = first_label(host);
+	struct str label = str_before(host, '.');
 	struct str rest = str_skip(host, label.len);
 	if (host.len == 0 || host.len > HOST_LEN_MAX)
 		return false;

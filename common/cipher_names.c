@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cipher_names.h"
 
+#include "common/ascii.h"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -8,7 +10,7 @@ static bool is_name(struct str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.p[i];
-		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-')
+		if (!ascii_is_upper(c) && !ascii_is_digit(c) && c != '-')
 			return false;
 	}
 	/* A dash before a name would take it away. */

@@ -75,13 +75,11 @@ static char *join_lines(const char *lines)
 	struct buf text;
 	buf_init(&text, MISSING_LEN_MAX);
 	for (struct str rest = str_from(lines); rest.len != 0;) {
-		const char *end = str_find(rest, '\n');
-		struct str line = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		struct str line = str_cut(&rest, '\n');
 		/* The rest is left out. */
 		if (buf_printf(&text, "%s%.*s", buf_len(&text) != 0 ? ", " : "", STR_FMT(line)) !=
 			0)
 			break;
-		rest = str_skip(rest, line.len + 1);
 	}
 	char *joined = str_dup(buf_str(&text));
 	buf_fini(&text);
@@ -306,12 +304,12 @@ static void drop_line(void *ctx, const struct log_event *event, struct str line)
 {
 }
 
-static int run_filter(const struct daemon_spec *spec, const void *config)
+static int run_filter(const struct daemon_spec *spec, void *config)
 {
 	bool usage = false;
 	signals_reset(NULL);
 	log_set_sink(drop_line, NULL);
-	char *problem = spec->filter(config, &usage);
+	char *problem = spec->filter(spec->filter_ctx, config, &usage);
 	if (problem == NULL)
 		return EXIT_SUCCESS;
 	fprintf(stderr, "%s: %s\n", spec->options->program, problem);
@@ -360,7 +358,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		fprintf(stderr, "%s%s: %s\n", log_prefix(LOG_LEVEL_ERROR), table->program, problem);
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
-	} else if (spec->is_filter != NULL && spec->is_filter(config)) {
+	} else if (spec->is_filter != NULL && spec->is_filter(spec->filter_ctx, config)) {
 		code = run_filter(spec, config);
 	} else {
 		struct daemon daemon = {.spec = spec,

@@ -51,9 +51,10 @@ struct daemon_spec {
 	/* SIGHUP: reload what can be reloaded; NULL: nothing. */
 	void (*reload)(void);
 	/* Options may ask for a filter instead of a daemon: it reads, writes and ends, without loop, signals or admin server, and logs nothing.
-	 * Returns NULL or an error message, like start(). Both NULL: there is no filter. */
-	bool (*is_filter)(const void *config);
-	char *(*filter)(const void *config, bool *ret_usage);
+	 * Returns NULL or an error message, like start(). Both NULL: there is no filter. Each is given `filter_ctx`. */
+	bool (*is_filter)(const void *ctx, const void *config);
+	char *(*filter)(const void *ctx, void *config, bool *ret_usage);
+	const void *filter_ctx;
 };
 
 /* `config` is of spec->options->config_size. Returns the exit code. */

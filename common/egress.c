@@ -68,13 +68,12 @@ static bool read_network(struct str text, struct network *ret_network)
 {
 	struct network network = {0};
 	const char *slash = str_find(text, '/');
-	size_t address_len = slash != NULL ? (size_t)(slash - text.p) : text.len;
-	struct str address = {text.p, address_len};
+	struct str address = {text.p, slash != NULL ? (size_t)(slash - text.p) : text.len};
 	int64_t bits_max = str_find(address, ':') != NULL ? IP_BITS : IPV4_BITS;
 	int64_t bits = bits_max;
 	if (!read_ip(address, network.ip))
 		return false;
-	if (slash != NULL && !str_to_int(str_skip(text, address_len + 1), 0, bits_max, &bits))
+	if (slash != NULL && !str_to_int(str_skip(text, address.len + 1), 0, bits_max, &bits))
 		return false;
 	network.bits = (unsigned)(IP_BITS - bits_max + bits);
 	for (unsigned i = network.bits; i < IP_BITS; i++)

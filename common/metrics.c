@@ -103,8 +103,7 @@ static size_t word_count(struct str words)
 
 static struct str word_at(struct str words, size_t index)
 {
-	const char *end = str_find(words, '|');
-	struct str word = {words.p, end != NULL ? (size_t)(end - words.p) : words.len};
+	struct str word = str_before(words, '|');
 	return index == 0 ? word : word_at(str_skip(words, word.len + 1), index - 1);
 }
 
@@ -118,14 +117,12 @@ static size_t read_labels(const char *text, struct label labels[LABEL_NAMES_MAX]
 	size_t count = 0;
 	struct str rest = str_from(text);
 	while (rest.len != 0) {
-		const char *end = str_find(rest, ',');
-		struct str one = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		struct str one = str_cut(&rest, ',');
 		const char *equals = str_find(one, '=');
 		must(equals != NULL && count < LABEL_NAMES_MAX);
 		labels[count].name = (struct str){one.p, (size_t)(equals - one.p)};
 		labels[count].values = str_skip(one, labels[count].name.len + 1);
 		count++;
-		rest = str_skip(rest, one.len + 1);
 	}
 	return count;
 }

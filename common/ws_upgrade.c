@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ws_upgrade.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
@@ -98,24 +99,10 @@ const char *ws_upgrade_write(struct ws_upgrade *upgrade, const char *url, const 
 
 /* ---- response ---- */
 
-static bool eq_any_case(struct str text, const char *want)
-{
-	return text.len == strlen(want) && strncasecmp(text.p, want, text.len) == 0;
-}
-
-/* The part before `mark`, with the part after it in *rest; without a mark, everything and nothing. */
-static struct str split(struct str text, char mark, struct str *rest)
-{
-	const char *found = str_find(text, mark);
-	struct str first = {text.p, found != NULL ? (size_t)(found - text.p) : text.len};
-	*rest = str_skip(text, first.len + 1);
-	return first;
-}
-
-static bool has_token(struct str list, const char *want)
+static bool has_token(struct str list, struct str want)
 {
 	while (list.len != 0) {
-		if (eq_any_case(str_trim(split(list, ',', &list)), want))
+		if (ascii_eq_nocase(str_trim(str_cut(&list, ',')), want))
 			return true;
 	}
 	return false;
@@ -127,16 +114,16 @@ static const char *check_headers(const struct ws_upgrade *upgrade, struct str li
 	bool connects = false;
 	bool accepts = false;
 	while (lines.len != 0) {
-		struct str value;
-		struct str name = split(split(lines, '\n', &lines), ':', &value);
+		struct str value = str_cut(&lines, '\n');
+		struct str name = str_cut(&value, ':');
 		value = str_trim(value);
-		if (eq_any_case(name, "Upgrade"))
-			upgrades = eq_any_case(value, "websocket");
-		else if (eq_any_case(name, "Connection"))
-			connects = connects || has_token(value, "upgrade");
-		else if (eq_any_case(name, "Sec-WebSocket-Accept"))
+		if (ascii_eq_nocase(name, STR("Upgrade")))
+			upgrades = ascii_eq_nocase(value, STR("websocket"));
+		else if (ascii_eq_nocase(name, STR("Connection")))
+			connects = connects || has_token(value, STR("upgrade"));
+		else if (ascii_eq_nocase(name, STR("Sec-WebSocket-Accept")))
 			accepts = str_eq_c(value, upgrade->accept);
-		else if (eq_any_case(name, "Sec-WebSocket-Extensions") && value.len != 0)
+		else if (ascii_eq_nocase(name, STR("Sec-WebSocket-Extensions")) && value.len != 0)
 			return "the answer to the upgrade has an extension that was not offered";
 	}
 	if (!upgrades || !connects)
@@ -153,7 +140,7 @@ const char *ws_upgrade_check(
 	if (end == NULL)
 		return NULL;
 	struct str lines = {answer.p, (size_t)(end - answer.p)};
-	struct str first = split(lines, '\n', &lines);
+	struct str first = str_cut(&lines, '\n');
 	if (!str_starts_with(first, STR("HTTP/1.1 ")) || first.len < 12 ||
 		!str_to_int((struct str){first.p + 9, 3}, 100, 599, &status))
 		return "the answer to the upgrade is no HTTP/1.1";

@@ -326,7 +326,7 @@ static void ask_backend(struct making *m)
 		decision_apply(&m->parts.request->headers, &to->request_changes, m->arena);
 	for (size_t i = 0; i < to->request_changes.count; i++) {
 		const struct decision_change *change = &to->request_changes.items[i];
-		if (change->action == HEADER_SET && str_eq_nocase(change->name, STR("host")))
+		if (change->action == HEADER_SET && ascii_eq_nocase(change->name, STR("host")))
 			to->host_header = change->value;
 	}
 }

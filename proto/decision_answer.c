@@ -103,7 +103,7 @@ static bool change_domain(
 			*ret = item->to;
 			return true;
 		}
-		if (item->pattern || !str_eq_nocase(without_dot(text), without_dot(item->from)))
+		if (item->pattern || !ascii_eq_nocase(without_dot(text), without_dot(item->from)))
 			continue;
 		*ret = arena_printf(arena, "%s%.*s", str_starts_with(text, STR(".")) ? "." : "",
 			STR_FMT(without_dot(item->to)));
@@ -121,10 +121,10 @@ static struct str change_attribute(
 		return attribute;
 	struct str name = {attribute.p, (size_t)(equals - attribute.p)};
 	struct str old = str_trim(str_skip(attribute, name.len + 1));
-	bool is_changed = str_eq_nocase(str_trim(name), STR("path"))
+	bool is_changed = ascii_eq_nocase(str_trim(name), STR("path"))
 				  ? change_start(old, policy->cookie_paths.items,
 					    policy->cookie_paths.count, arena, &value)
-				  : str_eq_nocase(str_trim(name), STR("domain")) &&
+				  : ascii_eq_nocase(str_trim(name), STR("domain")) &&
 					    change_domain(old, policy, arena, &value);
 	return is_changed ? arena_printf(arena, "%.*s=%.*s", STR_FMT(name), STR_FMT(value))
 			  : attribute;
@@ -160,7 +160,7 @@ static bool change_refresh(
 	static const struct str mark = STR("url=");
 	for (size_t i = 0; i + mark.len <= text.len; i++) {
 		struct str url;
-		if (!str_eq_nocase((struct str){text.p + i, mark.len}, mark))
+		if (!ascii_eq_nocase((struct str){text.p + i, mark.len}, mark))
 			continue;
 		i += mark.len;
 		if (!change_location(str_skip(text, i), policy, arena, &url))
@@ -177,10 +177,10 @@ static void rewrite_location(const struct request_parts *parts, const struct pol
 	for (size_t i = 0; i < headers->count; i++) {
 		const struct http_header *header = &headers->items[i];
 		struct str value;
-		if (str_eq_nocase(header->name, STR("location")) &&
+		if (ascii_eq_nocase(header->name, STR("location")) &&
 			change_location(header->value, policy, parts->arena, &value))
 			change(parts, changes, HEADER_SET, "Location", value);
-		if (str_eq_nocase(header->name, STR("refresh")) &&
+		if (ascii_eq_nocase(header->name, STR("refresh")) &&
 			change_refresh(header->value, policy, parts->arena, &value))
 			change(parts, changes, HEADER_SET, "Refresh", value);
 	}
@@ -191,7 +191,7 @@ static void rewrite_cookies(const struct request_parts *parts, const struct poli
 {
 	enum header_action action = HEADER_SET;
 	for (size_t i = 0; i < headers->count; i++) {
-		if (!str_eq_nocase(headers->items[i].name, STR("set-cookie")))
+		if (!ascii_eq_nocase(headers->items[i].name, STR("set-cookie")))
 			continue;
 		change(parts, changes, action, "Set-Cookie",
 			change_cookie(headers->items[i].value, policy, parts->arena));
@@ -211,7 +211,7 @@ static void drop(struct http_headers *headers, struct str name)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < headers->count; i++) {
-		if (!str_eq_nocase(headers->items[i].name, name))
+		if (!ascii_eq_nocase(headers->items[i].name, name))
 			headers->items[kept++] = headers->items[i];
 	}
 	headers->count = kept;

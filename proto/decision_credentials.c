@@ -62,16 +62,9 @@ bool networks_have(const struct str_list *networks, struct str address)
 
 /* ---- CORS ---- */
 
-/* Letters, digits, `-` and `_`. */
-static bool is_label(const char *text, size_t len)
+static bool is_label(struct str text)
 {
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			c != '-' && c != '_')
-			return false;
-	}
-	return len != 0;
+	return text.len != 0 && ascii_is_made_of(text, "-_");
 }
 
 /* `*.` stands for one label. */
@@ -79,15 +72,15 @@ static bool origin_fits(struct str wanted, struct str origin)
 {
 	const char *star = str_find(wanted, '*');
 	if (star == NULL)
-		return str_eq_nocase(wanted, origin);
+		return ascii_eq_nocase(wanted, origin);
 	struct str before = {wanted.p, (size_t)(star - wanted.p)};
 	struct str behind = str_skip(wanted, before.len + 1); /* ".example.com:8443" */
 	if (origin.len <= before.len + behind.len)
 		return false;
 	struct str begin = {origin.p, before.len};
 	struct str end = str_skip(origin, origin.len - behind.len);
-	return str_eq_nocase(begin, before) && str_eq_nocase(end, behind) &&
-	       is_label(origin.p + before.len, origin.len - before.len - behind.len);
+	return ascii_eq_nocase(begin, before) && ascii_eq_nocase(end, behind) &&
+	       is_label((struct str){origin.p + before.len, origin.len - before.len - behind.len});
 }
 
 bool cors_allows(const struct cors *cors, bool has_origin, struct str origin)
@@ -137,7 +130,7 @@ bool basic_credentials(
 	struct str value;
 	struct str pair;
 	if (!request_header(parts, STR("authorization"), &value) || value.len < 6 ||
-		!str_eq_nocase((struct str){value.p, 6}, STR("basic ")) ||
+		!ascii_eq_nocase((struct str){value.p, 6}, STR("basic ")) ||
 		!decode_base64(str_trim(str_skip(value, 6)), parts->arena, &pair))
 		return false;
 	const char *colon = str_find(pair, ':');

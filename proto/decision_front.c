@@ -49,8 +49,7 @@ static size_t span(struct str text, const char *others)
 	size_t len = 0;
 	while (len < text.len) {
 		char c = text.p[len];
-		bool is_taken = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-				(c >= 'A' && c <= 'Z') || (c != '\0' && strchr(others, c) != NULL);
+		bool is_taken = ascii_is_alnum(c) || (c != '\0' && strchr(others, c) != NULL);
 		if (!is_taken)
 			break;
 		len++;
@@ -82,10 +81,7 @@ static size_t name_len(struct str text)
 /* The first host of a list, with a port or without. Empty: that is none. */
 static struct str first_host(struct str list)
 {
-	struct str first = list;
-	const char *comma = str_find(list, ',');
-	first.len = comma != NULL ? (size_t)(comma - list.p) : list.len;
-	first = str_trim(first);
+	struct str first = str_trim(str_before(list, ','));
 	struct str rest = str_skip(first, name_len(first));
 	if (rest.len == first.len)
 		return STR_NONE;
@@ -103,8 +99,8 @@ static void believe_scheme(struct request_parts *parts)
 	struct str value;
 	int64_t port;
 	if (request_header(parts, STR("x-forwarded-proto"), &value)) {
-		bool is_http = str_eq_nocase(value, STR("http"));
-		bool is_https = str_eq_nocase(value, STR("https"));
+		bool is_http = ascii_eq_nocase(value, STR("http"));
+		bool is_https = ascii_eq_nocase(value, STR("https"));
 		parts->is_https = is_https || (parts->is_https && !is_http);
 	}
 	if (request_header(parts, STR("x-forwarded-port"), &value) &&
@@ -119,12 +115,12 @@ bool front_refuses(const struct request_parts *parts, const struct load_balancer
 	const struct http_headers *headers = &parts->request->headers;
 	size_t count = 0;
 	if (f == NULL || f->client_header.len == 0 ||
-		str_eq_nocase(f->client_header, STR("x-forwarded-for")) ||
+		ascii_eq_nocase(f->client_header, STR("x-forwarded-for")) ||
 		!networks_have(&f->trusted, parts->request->client) ||
 		reads_proxy(balancer, parts->request->port))
 		return false;
 	for (size_t i = 0; i < headers->count; i++)
-		count += str_eq_nocase(headers->items[i].name, f->client_header);
+		count += ascii_eq_nocase(headers->items[i].name, f->client_header);
 	return count > 1;
 }
 

@@ -10,7 +10,7 @@ static bool is_of_connection(struct str name)
 		"http2-settings", "keep-alive", "proxy", "proxy-connection", "te", "trailer",
 		"transfer-encoding", "upgrade"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_eq_nocase(name, str_from(names[i])))
+		if (ascii_eq_nocase(name, str_from(names[i])))
 			return true;
 	}
 	return false;
@@ -31,7 +31,7 @@ static struct http_headers without_connection(
 static bool is_reserved(struct str name)
 {
 	struct str own = STR("sluice-");
-	return name.len >= own.len && str_eq_nocase((struct str){name.p, own.len}, own);
+	return name.len >= own.len && ascii_eq_nocase((struct str){name.p, own.len}, own);
 }
 
 /* Those of `question` become changed ones; a change of Host names its host. */
@@ -45,7 +45,7 @@ static void change_headers(struct making *m, const struct header_change *items, 
 					   : STR_NONE;
 		if (is_reserved(items[i].name))
 			continue;
-		if (!str_eq_nocase(items[i].name, STR("host")))
+		if (!ascii_eq_nocase(items[i].name, STR("host")))
 			*LIST_PUSH(m->arena, changes, struct decision_change) =
 				(struct decision_change){items[i].action, items[i].name, value};
 		else if (items[i].action == HEADER_SET && value.len != 0)
@@ -76,7 +76,7 @@ static bool reply_to(struct making *m, const struct decision_question *question,
 static const struct http_header *find_header(const struct http_headers *headers, struct str name)
 {
 	for (size_t i = 0; i < headers->count; i++) {
-		if (str_eq_nocase(headers->items[i].name, name))
+		if (ascii_eq_nocase(headers->items[i].name, name))
 			return &headers->items[i];
 	}
 	return NULL;
@@ -88,7 +88,7 @@ static struct str joined_header(
 {
 	struct str value = STR_NONE;
 	for (size_t i = 0; i < headers->count; i++) {
-		if (!str_eq_nocase(headers->items[i].name, name))
+		if (!ascii_eq_nocase(headers->items[i].name, name))
 			continue;
 		value = value.p == NULL ? headers->items[i].value
 					: arena_printf(arena, "%.*s, %.*s", STR_FMT(value),
@@ -221,7 +221,7 @@ void others_add_cookies(struct making *m, const struct decision_reply *backend)
 		return;
 	for (size_t i = 0; i < m->auth.headers.count; i++) {
 		const struct http_header *header = &m->auth.headers.items[i];
-		if (str_eq_nocase(header->name, STR("set-cookie")))
+		if (ascii_eq_nocase(header->name, STR("set-cookie")))
 			*LIST_PUSH(m->arena, m->to->response_changes, struct decision_change) =
 				(struct decision_change){
 					HEADER_ADD, STR("Set-Cookie"), header->value};

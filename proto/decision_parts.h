@@ -2,6 +2,7 @@
 /* What decision*.c share: a request taken apart, and what its parts are compared with. */
 #pragma once
 
+#include "common/ascii.h"
 #include "proto/decision.h"
 
 enum { REGEX_GROUPS_MAX = 10 };
@@ -44,8 +45,6 @@ bool request_cookie(const struct request_parts *parts, struct str name, struct s
 bool request_argument(const struct request_parts *parts, struct str name, struct str *ret_value);
 /* Decodes %XX and +. What is no such escape stays as it is. */
 struct str request_decode_argument(struct str text, struct arena *arena);
-bool str_eq_nocase(struct str a, struct str b);
-struct str str_lower(struct str text, struct arena *arena);
 
 /* In lower case, without port and final dot. */
 struct str request_host_name(struct str host, struct arena *arena);

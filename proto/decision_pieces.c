@@ -188,8 +188,7 @@ static bool is_of_encoded_query(unsigned char byte)
 struct str pieces_as_target(const struct request_parts *parts, struct piece_list pieces)
 {
 	struct str text = pieces_value(parts, pieces);
-	const char *mark = str_find(text, '?');
-	struct str path = {text.p, mark != NULL ? (size_t)(mark - text.p) : text.len};
+	struct str path = str_before(text, '?');
 	struct str query = str_skip(text, path.len);
 	path = encode(path, is_of_encoded_path, parts->arena);
 	query = encode(query, is_of_encoded_query, parts->arena);

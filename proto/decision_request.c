@@ -2,30 +2,6 @@
 #include "proto/decision_parts.h"
 
 #include <string.h>
-#include <strings.h>
-
-bool str_eq_nocase(struct str a, struct str b)
-{
-	return a.len == b.len && (a.len == 0 || strncasecmp(a.p, b.p, a.len) == 0);
-}
-
-struct str str_lower(struct str text, struct arena *arena)
-{
-	char *to = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++)
-		to[i] = (char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] + ('a' - 'A')
-								    : text.p[i]);
-	return (struct str){to, text.len};
-}
-
-/* What is before the first of `ends`, which is taken off `rest` with it. */
-static struct str take_until(struct str *rest, char end)
-{
-	const char *at = str_find(*rest, end);
-	struct str taken = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, taken.len + 1);
-	return taken;
-}
 
 static struct str without_port(struct str host)
 {
@@ -41,7 +17,7 @@ static struct str without_port(struct str host)
 
 struct str request_host_name(struct str host, struct arena *arena)
 {
-	return str_lower(without_port(host), arena);
+	return ascii_lower(arena, without_port(host));
 }
 
 /* `http://HOST/PATH`, as requests to proxies have it. */
@@ -51,7 +27,7 @@ static bool take_authority(struct str *target, struct str *ret_authority)
 	for (size_t i = 0; i < 2; i++) {
 		struct str begin = {
 			target->p, target->len < schemes[i].len ? target->len : schemes[i].len};
-		if (!str_eq_nocase(begin, schemes[i]))
+		if (!ascii_eq_nocase(begin, schemes[i]))
 			continue;
 		struct str rest = str_skip(*target, schemes[i].len);
 		size_t len = 0;
@@ -80,7 +56,7 @@ void request_take_apart(const struct decision_request *request, struct arena *ar
 	parts.told_name = parts.host;
 	parts.has_query = str_find(parts.path, '?') != NULL;
 	struct str rest = parts.path;
-	parts.path = take_until(&rest, '?');
+	parts.path = str_cut(&rest, '?');
 	parts.query = parts.has_query ? rest : STR_NONE;
 	if (is_absolute && parts.path.len == 0)
 		parts.path = STR("/");
@@ -92,7 +68,7 @@ void request_take_apart(const struct decision_request *request, struct arena *ar
 
 static int hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (ascii_is_digit(c))
 		return c - '0';
 	c = (char)(c | 0x20);
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -197,12 +173,12 @@ bool request_header(const struct request_parts *parts, struct str name, struct s
 {
 	const struct http_headers *headers = &parts->request->headers;
 	bool is_found = false;
-	if (str_eq_nocase(name, STR("host"))) {
+	if (ascii_eq_nocase(name, STR("host"))) {
 		*ret_value = parts->host_header;
 		return parts->host_header.len != 0;
 	}
 	for (size_t i = 0; i < headers->count; i++) {
-		if (!str_eq_nocase(headers->items[i].name, name))
+		if (!ascii_eq_nocase(headers->items[i].name, name))
 			continue;
 		*ret_value = is_found
 				     ? arena_printf(parts->arena, "%.*s, %.*s", STR_FMT(*ret_value),
@@ -218,12 +194,12 @@ bool request_cookie(const struct request_parts *parts, struct str name, struct s
 	const struct http_headers *headers = &parts->request->headers;
 	for (size_t i = 0; i < headers->count; i++) {
 		struct str rest = headers->items[i].value;
-		if (!str_eq_nocase(headers->items[i].name, STR("cookie")))
+		if (!ascii_eq_nocase(headers->items[i].name, STR("cookie")))
 			continue;
 		while (rest.len != 0) {
-			struct str pair = str_trim(take_until(&rest, ';'));
+			struct str pair = str_trim(str_cut(&rest, ';'));
 			bool has_value = str_find(pair, '=') != NULL;
-			if (!has_value || !str_eq(take_until(&pair, '='), name))
+			if (!has_value || !str_eq(str_cut(&pair, '='), name))
 				continue;
 			*ret_value = pair;
 			return true;
@@ -236,10 +212,9 @@ bool request_argument(const struct request_parts *parts, struct str name, struct
 {
 	struct str rest = parts->query;
 	while (rest.len != 0) {
-		struct str pair = take_until(&rest, '&');
+		struct str pair = str_cut(&rest, '&');
 		if (pair.len == 0 ||
-			!str_eq(request_decode_argument(take_until(&pair, '='), parts->arena),
-				name))
+			!str_eq(request_decode_argument(str_cut(&pair, '='), parts->arena), name))
 			continue;
 		*ret_value = pair;
 		return true;

@@ -371,10 +371,10 @@ static const char *take_connection(void *ctx, int fd)
 	return link->refusal;
 }
 
-static void socket_gone(void *ctx, bool is_inherited)
+static void socket_gone(void *ctx, const char *path, bool is_inherited)
 {
 	struct link *link = ctx;
-	log_event(&EV_LINK_SOCKET_GONE, peer_field(link), LOG_STR("socket", link->path),
+	log_event(&EV_LINK_SOCKET_GONE, peer_field(link), LOG_STR("socket", path),
 		LOG_STR("made_by", is_inherited ? "the service manager" : "this program"));
 	if (!is_inherited && link->config.on_socket_gone != NULL)
 		link->config.on_socket_gone(link->config.ctx);

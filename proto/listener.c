@@ -2,6 +2,7 @@
 #include "proto/listener.h"
 
 #include "common/descriptors.h"
+#include "common/files.h"
 #include "common/inherited.h"
 #include "common/must.h"
 #include "common/socket_watch.h"
@@ -21,7 +22,8 @@ struct listener {
 	void *ctx;
 	uid_t uids[LISTENER_UIDS_MAX];
 	size_t uid_count;
-	void (*gone)(void *ctx, bool is_inherited);
+	void (*gone)(void *ctx, const char *path, bool is_inherited);
+	char *path;
 	int fd;
 	bool is_inherited;
 	struct socket_watch *watch;
@@ -96,7 +98,7 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 static void on_gone(void *ctx)
 {
 	struct listener *listener = ctx;
-	listener->gone(listener->ctx, listener->is_inherited);
+	listener->gone(listener->ctx, listener->path, listener->is_inherited);
 }
 
 struct listener *listener_new(const struct listener_config *config, int *ret_err)
@@ -122,6 +124,7 @@ struct listener *listener_new(const struct listener_config *config, int *ret_err
 	for (size_t i = 0; i < config->allowed_count; i++)
 		listener->uids[i] = config->allowed_uids[i];
 	listener->gone = config->gone;
+	listener->path = xstrdup(config->path);
 	listener->fd = fd;
 	listener->is_inherited = is_inherited;
 	listener->watch = socket_watch_new(config->loop, config->path, on_gone, listener);
@@ -138,5 +141,13 @@ void listener_free(struct listener *listener)
 	ev_io_stop(listener->loop, &listener->acceptor);
 	socket_watch_free(listener->watch);
 	close(listener->fd);
+	free(listener->path);
 	free(listener);
+}
+
+void listener_remove(struct listener *listener)
+{
+	if (listener != NULL && !listener->is_inherited)
+		(void)files_remove(listener->path);
+	listener_free(listener);
 }

@@ -15,7 +15,7 @@ struct listener;
 
 struct listener_config {
 	struct ev_loop *loop;
-	const char *path;          /* of the socket, when none is inherited */
+	const char *path;          /* of the socket, when none is inherited; copied */
 	const char *socket_name;   /* its name with the service manager, such as "source.sock" */
 	const char *peer;          /* what connects, for the log; not copied */
 	const uid_t *allowed_uids; /* root and our own are always allowed */
@@ -27,12 +27,14 @@ struct listener_config {
 	const char *(*take)(void *ctx, int fd);
 	/* Sends the peer the reason before it is closed. NULL: nothing is sent. */
 	void (*refused)(int fd, const char *reason);
-	/* The file of the socket was removed or replaced: nobody can connect any more. `is_inherited`: the service manager created it.
-	 */
-	void (*gone)(void *ctx, bool is_inherited);
+	/* The file of the socket, `path`, was removed or replaced: nobody can connect any more. `is_inherited`: the service manager created it, and
+	 * a restart would get the same one again. */
+	void (*gone)(void *ctx, const char *path, bool is_inherited);
 	void *ctx;
 };
 
 /* NULL and a negative errno in *ret_err if the socket cannot be created. */
 struct listener *listener_new(const struct listener_config *config, int *ret_err);
 void listener_free(struct listener *listener);
+/* Likewise, and removes the file, unless it is the service manager's. */
+void listener_remove(struct listener *listener);

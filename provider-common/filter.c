@@ -30,8 +30,15 @@ struct run {
 	bool is_usage; /* the options are wrong for this provider */
 };
 
-bool filter_is_wanted(const struct filter_options *options)
+static const struct filter_options *options_of(
+	const struct provider_filter *filter, const void *config)
 {
+	return (const void *)((const char *)config + filter->options_offset);
+}
+
+bool filter_is_wanted(const void *ctx, const void *config)
+{
+	const struct filter_options *options = options_of(ctx, config);
 	return options->hello || options->render != NULL || options->reports != NULL;
 }
 
@@ -229,16 +236,27 @@ static char *read_and_render(struct run *run, const void *config)
 	return problem == NULL ? render(run, config) : problem;
 }
 
-char *filter_run(const struct provider_filter *filter, const struct filter_options *options,
-	enum sandbox_mode sandbox, const void *config, bool *ret_usage)
+char *filter_run(const void *ctx, void *config, bool *ret_usage)
 {
-	struct run run = {.filter = filter, .options = options, .sandbox = sandbox, .reports = -1};
-	if (options->hello)
+	const struct provider_filter *filter = ctx;
+	const struct daemon_options *common =
+		(const void *)((const char *)config + filter->common_offset);
+	struct run run = {
+		.filter = filter,
+		.options = options_of(filter, config),
+		.sandbox = (enum sandbox_mode)common->sandbox,
+		.reports = -1,
+	};
+	if (run.options->hello)
 		return write_hello(filter);
+	char *problem = filter->check != NULL ? filter->check(config) : NULL;
+	*ret_usage = problem != NULL;
+	if (problem != NULL)
+		return problem;
 	run.state = state_new(&(struct state_config){.reduce = filter->reduce});
 	arena_init(&run.scratch);
 	buf_init(&run.frames, FRAME_STREAM_BUF_MAX);
-	char *problem = read_and_render(&run, config);
+	problem = read_and_render(&run, config);
 	*ret_usage = run.is_usage;
 	if (problem != NULL)
 		filter_folder_undo(&run.folder);

@@ -28,18 +28,22 @@ struct filter_job {
 };
 
 struct provider_filter {
+	size_t options_offset; /* of struct filter_options in the provider's configuration, the `config` below */
+	size_t common_offset;                       /* of struct daemon_options in it */
 	const char *name;                           /* "haproxy" */
 	const char *software;                       /* program and version */
 	struct capabilities *(*capabilities)(void); /* as in its `hello`; static */
 	/* What takes more than memory and open descriptors is found out here, before the sandbox is entered; NULL: nothing. */
 	void (*prepare)(void);
+	/* Completes the configuration; NULL, or what is wrong with it (allocated). Not asked for --hello, which says the same whatever it is. NULL: there is
+	 * nothing to check. */
+	char *(*check)(void *config);
 	bool (*reduce)(enum lb_kind kind, void *value);
 	/* `config`: filled from the option table. NULL, or why there is nothing to show (allocated). */
 	char *(*render)(const struct filter_job *job, const void *config);
 };
 
-bool filter_is_wanted(const struct filter_options *options);
-/* Reads in a sandbox that has no more than the folder it writes to. NULL, or what is wrong (allocated); *ret_usage: with the options. `config` is passed
- * on to render(). */
-char *filter_run(const struct provider_filter *filter, const struct filter_options *options,
-	enum sandbox_mode sandbox, const void *config, bool *ret_usage);
+/* For struct daemon_spec, with a struct provider_filter as its filter_ctx. */
+bool filter_is_wanted(const void *ctx, const void *config);
+/* Likewise. Reads in a sandbox that has no more than the folder it writes to. */
+char *filter_run(const void *ctx, void *config, bool *ret_usage);

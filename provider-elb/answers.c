@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/answers.h"
 
+#include "common/ascii.h"
+
 #include <stdlib.h>
 
 enum { MARKER_LEN_MAX = 64 * 1024 };
@@ -47,11 +49,7 @@ struct str answers_marker(const struct xml *xml, const char *path, struct arena 
 
 struct str answers_lower(struct str text, struct arena *arena)
 {
-	char *copy = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++)
-		copy[i] = text.p[i] >= 'A' && text.p[i] <= 'Z' ? (char)(text.p[i] + 'a' - 'A')
-							       : text.p[i];
-	return (struct str){text.p != NULL ? copy : NULL, text.len};
+	return text.p != NULL ? ascii_lower(arena, text) : STR_NONE;
 }
 
 static int compare_texts(const void *left, const void *right)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/aws_profile.h"
 
-#include <strings.h>
+#include "common/ascii.h"
 
 struct scanner {
 	struct str rest;
@@ -153,7 +153,7 @@ static bool is_service(enum aws_service service, struct str key)
 {
 	struct str id = str_from(service_of(service)->endpoint_env);
 	id = str_skip(id, sizeof("AWS_ENDPOINT_URL_") - 1);
-	return id.len != 0 && id.len == key.len && strncasecmp(id.p, key.p, key.len) == 0;
+	return id.len != 0 && ascii_eq_nocase(id, key);
 }
 
 void aws_profile_read_services(struct aws_profile *profile, struct str text)

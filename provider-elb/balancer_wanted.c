@@ -2,7 +2,8 @@
 #include "provider-elb/balancer_wanted.h"
 
 #include "common/xalloc.h"
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
+#include "provider-elb/naming.h"
 
 #include <stdlib.h>
 
@@ -184,7 +185,7 @@ static struct str digest_wanted(struct balancer *balancer)
 			digest_add_str(
 				&digest, wanted_group_digest(&wanted->groups.items[k], arena));
 	}
-	return digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+	return digest_end_text(&digest, DIGEST_APPLIED_LEN, arena);
 }
 
 bool balancer_work_out_wanted(

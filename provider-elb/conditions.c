@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/conditions.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <stdio.h>
@@ -14,16 +15,6 @@ struct pattern {
 	size_t len;
 	bool is_cut;
 };
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_alnum(char c)
-{
-	return is_letter(c) || (c >= '0' && c <= '9');
-}
 
 static bool is_one_of(char c, const char *set)
 {
@@ -79,7 +70,7 @@ bool conditions_port_is_usual(uint64_t port)
 static bool has_host_chars(struct str host)
 {
 	for (size_t i = 0; i < host.len; i++) {
-		if (!is_alnum(host.p[i]) && !is_one_of(host.p[i], "-._"))
+		if (!ascii_is_alnum(host.p[i]) && !is_one_of(host.p[i], "-._"))
 			return false;
 	}
 	return host.len != 0;
@@ -91,7 +82,7 @@ static bool is_host_value(struct str host)
 	size_t letters = 0;
 	if (!has_host_chars(host) || str_find(host, '_') != NULL)
 		return false;
-	while (letters < host.len && is_letter(host.p[host.len - 1 - letters]))
+	while (letters < host.len && ascii_is_letter(host.p[host.len - 1 - letters]))
 		letters++;
 	return letters != 0 && letters < host.len && host.p[host.len - 1 - letters] == '.';
 }
@@ -171,7 +162,7 @@ enum conditions_result conditions_make_deeper(
 static bool is_path_value(struct str path)
 {
 	for (size_t i = 0; i < path.len; i++) {
-		if (!is_alnum(path.p[i]) && !is_one_of(path.p[i], "_-.$/~\"'@:+&"))
+		if (!ascii_is_alnum(path.p[i]) && !is_one_of(path.p[i], "_-.$/~\"'@:+&"))
 			return false;
 	}
 	return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/credential_source.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 
 static const char CONTAINER_HOST[] = "http://169.254.170.2";
@@ -68,14 +69,7 @@ bool credential_source_may_ask(struct str url)
 /* Characters of names of sessions. */
 static bool is_session_name(struct str name)
 {
-	static const char others[] = "_+=,.@-";
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			(c == '\0' || strchr(others, c) == NULL))
-			return false;
-	}
-	return name.len >= 2 && name.len <= 64;
+	return name.len >= 2 && name.len <= 64 && ascii_is_made_of(name, "_+=,.@-");
 }
 
 static char *use_web_identity(struct credential_source *source, struct str role,

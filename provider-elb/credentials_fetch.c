@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/credentials_fetch.h"
 
+#include "common/ascii.h"
 #include "common/files.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -132,14 +133,7 @@ static void on_metadata_keys(void *ctx, struct str text, const char *problem)
 /* It becomes part of a path. */
 static bool is_role_name(struct str name)
 {
-	static const char others[] = "_+=,.@-";
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			(c == '\0' || strchr(others, c) == NULL))
-			return false;
-	}
-	return name.len != 0 && name.len <= ROLE_LEN_MAX;
+	return name.len != 0 && name.len <= ROLE_LEN_MAX && ascii_is_made_of(name, "_+=,.@-");
 }
 
 static void on_metadata_role(void *ctx, struct str text, const char *problem)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/endpoints.h"
 
+#include "common/ascii.h"
 #include "common/pem_files.h"
 #include "common/xalloc.h"
 
@@ -68,7 +69,7 @@ static bool is_region(struct str region)
 		return false;
 	for (size_t i = 0; i < region.len; i++) {
 		char c = region.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-')
+		if (!ascii_is_lower(c) && !ascii_is_digit(c) && c != '-')
 			return false;
 	}
 	return true;
@@ -77,7 +78,6 @@ static bool is_region(struct str region)
 /* With a host and perhaps a path, in characters that need no escapes: others would not be signed right. */
 static bool is_url(struct str url)
 {
-	static const char others[] = "-._~:/[]";
 	struct str rest = STR_NONE;
 	if (str_starts_with(url, STR("https://")))
 		rest = str_skip(url, sizeof("https://") - 1);
@@ -85,13 +85,7 @@ static bool is_url(struct str url)
 		rest = str_skip(url, sizeof("http://") - 1);
 	if (rest.len == 0 || rest.p[0] == '/' || rest.p[0] == ':')
 		return false;
-	for (size_t i = 0; i < rest.len; i++) {
-		char c = rest.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			(c == '\0' || strchr(others, c) == NULL))
-			return false;
-	}
-	return true;
+	return ascii_is_made_of(rest, "-._~:/[]");
 }
 
 /* Where an override was found, for messages. */

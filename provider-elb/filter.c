@@ -10,7 +10,7 @@
 #include "common/xalloc.h"
 #include "provider-elb/capabilities.h"
 #include "provider-elb/config.h"
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
 #include "provider-elb/priorities.h"
 #include "provider-elb/view.h"
 
@@ -132,7 +132,7 @@ static struct str path_of(const struct load_balancer *lb, struct arena *arena)
 	if (!is_file_name(name)) {
 		digest_begin(&digest);
 		digest_add_str(&digest, lb->key.id);
-		name = digest_end(&digest, DIGEST_LEN_MAX, arena);
+		name = digest_end_text(&digest, DIGEST_LEN_MAX, arena);
 	}
 	return arena_printf(arena, "%s/%.*s", folder_of(lb), STR_FMT(name));
 }
@@ -207,6 +207,8 @@ static char *render(const struct filter_job *job, const void *config)
 }
 
 const struct provider_filter elb_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, common),
 	.name = "elb",
 	.software = "sluice-provider-elb " SLUICE_VERSION,
 	.capabilities = elb_capabilities,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/naming.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
 
 enum { NAME_PART_LEN_MAX = 8 };
 
@@ -14,11 +15,6 @@ static const char *type_word(enum elb_type type)
 	return type == ELB_APPLICATION ? "alb" : "nlb";
 }
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* ---- names ---- */
 
 /* Appends the beginning of `part` and a hyphen; nothing when no letter or digit is in it. */
@@ -26,7 +22,7 @@ static size_t put_part(char *text, size_t len, struct str part)
 {
 	size_t start = len;
 	for (size_t i = 0; i < part.len && len - start < NAME_PART_LEN_MAX; i++) {
-		if (is_alnum(part.p[i]))
+		if (ascii_is_alnum(part.p[i]))
 			text[len++] = part.p[i];
 		else if (len != start && text[len - 1] != '-')
 			text[len++] = '-';
@@ -44,7 +40,7 @@ static struct str name_of(
 	memcpy(text, "sl-", len);
 	len = put_part(text, len, lb->namespace);
 	len = put_part(text, len, lb->name);
-	struct str hash = digest_end(digest, DIGEST_NAME_LEN, arena);
+	struct str hash = digest_end_text(digest, DIGEST_NAME_LEN, arena);
 	must(len + hash.len <= NAME_LEN_MAX);
 	str_put(text + len, hash);
 	return (struct str){text, len + hash.len};
@@ -90,7 +86,7 @@ static bool is_tag_text(struct str text)
 	for (size_t i = 0; i < text.len; i++) {
 		bool is_mark = text.p[i] != '\0' && strchr("_.:/=+-@", text.p[i]) != NULL;
 		bool is_space = text.p[i] == ' ' && i != 0 && i + 1 != text.len;
-		if (!is_alnum(text.p[i]) && !is_mark && !is_space)
+		if (!ascii_is_alnum(text.p[i]) && !is_mark && !is_space)
 			return false;
 	}
 	return true;
@@ -103,7 +99,7 @@ struct str naming_tag_value(struct arena *arena, struct str text)
 		return arena_str(arena, text);
 	digest_begin(&digest);
 	digest_add_str(&digest, text);
-	struct str hash = digest_end(&digest, DIGEST_LEN_MAX, arena);
+	struct str hash = digest_end_text(&digest, DIGEST_LEN_MAX, arena);
 	return arena_printf(arena, TAG_VALUE_HASHED "%.*s", STR_FMT(hash));
 }
 
@@ -130,7 +126,7 @@ struct str naming_rule_identity(struct arena *arena, struct str lb, const struct
 		digest_add_int(&digest, rule->match);
 		digest_add_str(&digest, rule->path);
 	}
-	struct str hash = digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+	struct str hash = digest_end_text(&digest, DIGEST_APPLIED_LEN, arena);
 	return naming_tag_value(
 		arena, arena_printf(arena, "%.*s/rule/%.*s", STR_FMT(lb), STR_FMT(hash)));
 }

@@ -22,6 +22,8 @@
 
 enum {
 	NAME_LEN_MAX = 32,       /* of load balancers and target groups */
+	DIGEST_NAME_LEN = 10,    /* hexadecimal digits, in names */
+	DIGEST_APPLIED_LEN = 16, /* in TAG_APPLIED, and in identities of rules */
 	TAG_VALUE_LEN_MAX = 256, /* longer ids are replaced by a hash in tags: naming_tag_value() */
 };
 

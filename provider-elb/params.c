@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/params.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <stdarg.h>
@@ -16,8 +17,7 @@ static void put(struct params *params, struct str text)
 
 static bool is_unreserved(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '_' || c == '.' || c == '~';
+	return ascii_is_alnum(c) || c == '-' || c == '_' || c == '.' || c == '~';
 }
 
 void params_escape(struct buf *out, struct str value)

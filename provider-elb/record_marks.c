@@ -22,15 +22,6 @@ static struct str unquote(struct str value, struct arena *arena)
 	return (struct str){text, len};
 }
 
-static struct str next_part(struct str *rest)
-{
-	const char *comma = str_find(*rest, ',');
-	size_t len = comma != NULL ? (size_t)(comma - rest->p) : rest->len;
-	struct str part = {rest->p, len};
-	*rest = str_skip(*rest, len + 1);
-	return part;
-}
-
 static struct record_mark read_text(struct str text)
 {
 	struct record_mark mark = {STR_NONE, STR_NONE};
@@ -38,7 +29,7 @@ static struct record_mark read_text(struct str text)
 	struct str resource_key = STR("external-dns/resource=");
 	bool is_mark = false;
 	while (text.len != 0) {
-		struct str part = str_trim(next_part(&text));
+		struct str part = str_trim(str_cut(&text, ','));
 		if (str_eq_c(part, "heritage=external-dns"))
 			is_mark = true;
 		else if (str_starts_with(part, owner_key))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/records.h"
 
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
 #include "provider-elb/record_marks.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ struct str records_digest(const struct records_wishes *wishes, struct arena *are
 	}
 	for (size_t i = 0; i < wishes->kept.count; i++)
 		digest_add_str(&digest, wishes->kept.items[i]);
-	return digest_end(&digest, DIGEST_LEN_MAX, arena);
+	return digest_end_text(&digest, DIGEST_LEN_MAX, arena);
 }
 
 /* ---- what there is ---- */

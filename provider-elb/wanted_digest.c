@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-elb/wanted_digest.h"
 
-#include "provider-elb/digest.h"
+#include "provider-common/digest.h"
+#include "provider-elb/naming.h"
 
 struct str wanted_group_digest(const struct elb_group *group, struct arena *arena)
 {
@@ -22,7 +23,7 @@ struct str wanted_group_digest(const struct elb_group *group, struct arena *aren
 		digest_add_str(&digest, group->attributes.items[i].key);
 		digest_add_str(&digest, group->attributes.items[i].value);
 	}
-	return digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+	return digest_end_text(&digest, DIGEST_APPLIED_LEN, arena);
 }
 
 static void add_texts(struct digest *digest, const struct str_list *texts)
@@ -88,5 +89,5 @@ struct str wanted_balancer_digest(const struct wanted_balancer *balancer, struct
 	digest_add_int(&digest, balancer->groups.count);
 	for (size_t i = 0; i < balancer->groups.count; i++)
 		digest_add_str(&digest, balancer->groups.items[i].name);
-	return digest_end(&digest, DIGEST_APPLIED_LEN, arena);
+	return digest_end_text(&digest, DIGEST_APPLIED_LEN, arena);
 }

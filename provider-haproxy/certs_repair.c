@@ -43,15 +43,11 @@ static int repair_named(
 {
 	int err = 0;
 	while (err == 0 && list.len != 0) {
-		const char *end = str_find(list, '\n');
-		struct str line = {list.p, end != NULL ? (size_t)(end - list.p) : list.len};
-		list = str_skip(list, line.len + 1);
-		const char *space = str_find(line, ' ');
-		if (space != NULL)
-			line.len = (size_t)(space - line.p);
+		struct str line = str_cut(&list, '\n');
+		struct str path = str_before(line, ' ');
 		size_t dir_len = strlen(certs->dir) + 1;
-		if (line.len > dir_len)
-			err = repair_file(certs, str_skip(line, dir_len), is_known, on_damage, ctx);
+		if (path.len > dir_len)
+			err = repair_file(certs, str_skip(path, dir_len), is_known, on_damage, ctx);
 	}
 	return err;
 }

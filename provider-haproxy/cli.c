@@ -92,10 +92,7 @@ bool cli_next_line(struct str *rest, struct str *ret_line)
 {
 	if (rest->len == 0)
 		return false;
-	const char *end = str_find(*rest, '\n');
-	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
-	*ret_line = (struct str){rest->p, len};
-	*rest = str_skip(*rest, len + 1);
+	*ret_line = str_cut(rest, '\n');
 	return true;
 }
 
@@ -103,8 +100,7 @@ struct str cli_next_word(struct str *line)
 {
 	while (line->len != 0 && line->p[0] == ' ')
 		*line = str_skip(*line, 1);
-	const char *end = line->len != 0 ? str_find(*line, ' ') : NULL;
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
+	struct str word = str_before(*line, ' ');
 	*line = str_skip(*line, word.len);
 	return word;
 }

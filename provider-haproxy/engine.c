@@ -4,6 +4,7 @@
 #include "provider-proxy/capabilities.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-haproxy/binds.h"
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/connection.h"

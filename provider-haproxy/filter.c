@@ -186,10 +186,18 @@ static char *render(const struct filter_job *job, const void *ctx)
 	return NULL;
 }
 
+static char *check(void *config)
+{
+	return config_check(config);
+}
+
 const struct provider_filter haproxy_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, local.common),
 	.name = "haproxy",
 	.software = "sluice-provider-haproxy " SLUICE_VERSION,
 	.capabilities = haproxy_capabilities,
 	.prepare = rendering_prepare,
+	.check = check,
 	.render = render,
 };

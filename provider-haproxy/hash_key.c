@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/hash_key.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/text.h"
@@ -29,13 +30,7 @@ static const char *const samples[] = {
 /* Words in brackets: nothing that would end one. */
 static bool is_plain(struct str name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-			c != '-' && c != '_')
-			return false;
-	}
-	return name.len != 0;
+	return name.len != 0 && ascii_is_made_of(name, "-_");
 }
 
 /* Percent signs begin a value. */

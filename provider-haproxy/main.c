@@ -44,23 +44,6 @@ static void reload(void)
 	engine_read_trusted(engine);
 }
 
-static bool is_filter(const void *ctx)
-{
-	const struct config *given = ctx;
-	return filter_is_wanted(&given->filter);
-}
-
-static char *run_filter(const void *ctx, bool *ret_usage)
-{
-	const struct config *given = ctx;
-	char *problem = given->filter.hello ? NULL : config_check(given);
-	*ret_usage = problem != NULL;
-	return problem != NULL
-		       ? problem
-		       : filter_run(&haproxy_filter, &given->filter,
-				 (enum sandbox_mode)given->local.common.sandbox, given, ret_usage);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -70,8 +53,9 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload,
-		.is_filter = is_filter,
-		.filter = run_filter,
+		.is_filter = filter_is_wanted,
+		.filter = filter_run,
+		.filter_ctx = &haproxy_filter,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/policies_text.h"
 
+#include "common/ascii.h"
 #include "common/buf.h"
 #include "provider-proxy/names.h"
 
@@ -101,8 +102,7 @@ static char action_letter(enum header_action action)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != 0 && strchr("-._~/:?=,*@()", c) != NULL);
+	return ascii_is_alnum(c) || (c != 0 && strchr("-._~/:?=,*@()", c) != NULL);
 }
 
 struct str policies_encode(struct arena *arena, struct str text)

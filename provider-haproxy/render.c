@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/render.h"
 
+#include "common/ascii.h"
 #include "provider-haproxy/text.h"
 
 #include <stdlib.h>
@@ -8,8 +9,7 @@
 bool render_is_path(const char *path)
 {
 	for (const char *c = path; *c != 0; c++) {
-		bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-				(*c >= '0' && *c <= '9') || strchr("/._-", *c) != NULL;
+		bool is_plain = ascii_is_alnum(*c) || strchr("/._-", *c) != NULL;
 		if (!is_plain)
 			return false;
 	}

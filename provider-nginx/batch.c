@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/batch.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static bool take_hex(struct str *text, size_t len, char behind, uint64_t *ret_va
 	uint64_t value = 0;
 	for (size_t i = 0; i < len; i++) {
 		char c = text->p[i];
-		if (c >= '0' && c <= '9')
+		if (ascii_is_digit(c))
 			value = value << 4 | (uint64_t)(c - '0');
 		else if (c >= 'a' && c <= 'f')
 			value = value << 4 | (uint64_t)(c - 'a' + 10);

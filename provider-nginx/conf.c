@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/conf.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 
 #include <inttypes.h>
@@ -115,14 +116,7 @@ bool conf_check_path(struct str path)
 {
 	if (path.len == 0 || path.len > 512 || path.p[0] != '/')
 		return false;
-	for (size_t i = 0; i < path.len; i++) {
-		char c = path.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && (c == '\0' || strchr("/._-+@", c) == NULL))
-			return false;
-	}
-	return true;
+	return ascii_is_made_of(path, "/._-+@");
 }
 
 char *conf_control_path(const struct conf_options *options)

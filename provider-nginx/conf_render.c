@@ -293,10 +293,8 @@ static bool next_host_label(struct view *view, size_t index)
 	if (rest.len == 0)
 		return false;
 	rest = str_skip(rest, 1);
-	const char *end = str_find(rest, '.');
-	size_t len = end != NULL ? (size_t)(end - rest.p) : rest.len;
-	view->host_label = (struct str){rest.p, len};
-	view->host_rest = str_skip(rest, len);
+	view->host_label = str_before(rest, '.');
+	view->host_rest = str_skip(rest, view->host_label.len);
 	return true;
 }
 

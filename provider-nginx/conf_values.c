@@ -2,6 +2,7 @@
 #include "provider-nginx/conf_values.h"
 
 #include "common/must.h"
+#include "proto/proxy_folder.h"
 
 #include <inttypes.h>
 

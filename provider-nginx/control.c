@@ -40,12 +40,10 @@ static struct str find_word(struct str line, const char *name)
 {
 	size_t name_len = strlen(name);
 	while (line.len != 0) {
-		const char *end = str_find(line, ' ');
-		size_t len = end != NULL ? (size_t)(end - line.p) : line.len;
-		if (len > name_len && memcmp(line.p, name, name_len) == 0 &&
-			line.p[name_len] == '=')
-			return (struct str){line.p + name_len + 1, len - name_len - 1};
-		line = str_skip(line, len + 1);
+		struct str word = str_cut(&line, ' ');
+		if (word.len > name_len && memcmp(word.p, name, name_len) == 0 &&
+			word.p[name_len] == '=')
+			return str_skip(word, name_len + 1);
 	}
 	return STR_NONE;
 }

@@ -98,10 +98,18 @@ static char *render(const struct filter_job *job, const void *ctx)
 	return problem;
 }
 
+static char *check(void *config)
+{
+	return config_check(config);
+}
+
 const struct provider_filter nginx_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, local.common),
 	.name = "nginx",
 	.software = "sluice-provider-nginx " SLUICE_VERSION,
 	.capabilities = nginx_capabilities,
 	.prepare = rendering_prepare,
+	.check = check,
 	.render = render,
 };

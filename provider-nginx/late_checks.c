@@ -62,14 +62,11 @@ void late_checks_set(struct late_checks *late, struct state *state, struct str n
 	struct name now[LATE_CHECKS_MAX];
 	size_t count = 0;
 	while (names.len != 0 && count < LATE_CHECKS_MAX) {
-		const char *comma = str_find(names, ',');
-		size_t len = comma != NULL ? (size_t)(comma - names.p) : names.len;
-		struct str name = {names.p, len};
+		struct str name = str_cut(&names, ',');
 		if (tell(late, state, name)) {
 			memcpy(now[count].text, name.p, NAME_LEN);
 			now[count++].text[NAME_LEN] = 0;
 		}
-		names = str_skip(names, comma != NULL ? len + 1 : len);
 	}
 	for (size_t i = 0; i < late->told_count; i++) {
 		if (!is_among(now, count, &late->told[i]))

@@ -20,7 +20,7 @@ static bool is_ours(void *ctx, struct str body)
 static void on_change(void *ctx)
 {
 	const struct liveness *liveness = ctx;
-	liveness->on_change();
+	liveness->on_change(liveness->ctx);
 }
 
 static void replace(void *ctx)

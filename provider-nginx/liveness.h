@@ -14,7 +14,8 @@ struct liveness {
 	struct feed *feed;
 	struct proxy *proxy;
 	double timeout_s;
-	void (*on_change)(void);
+	void (*on_change)(void *ctx);
+	void *ctx;
 };
 
 /* To be freed by probe_free(). */

@@ -3,6 +3,7 @@
 
 #include "common/http.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-proxy/traffic_server.h"
 
 #include <stdlib.h>

@@ -107,7 +107,7 @@ static void make_again(struct repair *repair, bool is_first_look)
 	repair->is_folder_gone = is_gone;
 	if (is_gone)
 		local_end_without_folder(repair->local);
-	repair->on_change();
+	repair->on_change(repair->ctx);
 }
 
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)

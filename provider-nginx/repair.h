@@ -14,7 +14,8 @@
 struct repair {
 	struct local *local;
 	const struct config *config;
-	void (*on_change)(void); /* is_folder_gone is another */
+	void (*on_change)(void *ctx); /* is_folder_gone is another */
+	void *ctx;
 	struct setup *setup;
 	struct feed *feed;
 	struct trusts *trusts;

@@ -94,14 +94,6 @@ static void want_trust(struct speaker *speaker, struct spoken *spoken, const str
 	spoken->client = trust->client;
 }
 
-static struct str next_word(struct str *line)
-{
-	const char *end = str_find(*line, ' ');
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
-	*line = str_skip(*line, word.len + (end != NULL ? 1 : 0));
-	return word;
-}
-
 static void copy_name(struct str word, struct name *ret_name)
 {
 	if (word.len <= NAME_LEN && !str_eq_c(word, "-") && !str_eq_c(word, "off"))
@@ -126,9 +118,9 @@ static void adopt(struct speaker *speaker, struct spoken *spoken, const struct n
 	if (tls == NULL)
 		return;
 	struct str words = str_skip(lines, (size_t)(tls - lines.p) + sizeof(tls_mark) - 1);
-	copy_name(next_word(&words), &spoken->shown);
-	(void)next_word(&words);
-	copy_name(next_word(&words), &spoken->shown_client);
+	copy_name(str_cut(&words, ' '), &spoken->shown);
+	(void)str_cut(&words, ' ');
+	copy_name(str_cut(&words, ' '), &spoken->shown_client);
 	trusts_use(speaker->trusts, &spoken->shown, STR_NONE, STR_NONE);
 	if (spoken->shown_client.text[0] == 0)
 		return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/terms.h"
 
+#include "common/ascii.h"
 #include "common/cipher_names.h"
 #include "provider-nginx/pool_text.h"
 
@@ -36,18 +37,10 @@ struct name terms_name(const struct pool_tls *tls, const struct trust *trust, st
 	return name_of(NAME_TERMS, *ret_text);
 }
 
-static struct str next_part(struct str *rest)
-{
-	const char *slash = str_find(*rest, '/');
-	struct str part = {rest->p, slash != NULL ? (size_t)(slash - rest->p) : rest->len};
-	*rest = str_skip(*rest, part.len + (slash != NULL ? 1 : 0));
-	return part;
-}
-
 static bool read_number(struct str *rest, int64_t most, unsigned *ret_number)
 {
 	int64_t number = 0;
-	if (!str_to_int(next_part(rest), 0, most, &number))
+	if (!str_to_int(str_cut(rest, '/'), 0, most, &number))
 		return false;
 	*ret_number = (unsigned)number;
 	return true;
@@ -69,7 +62,7 @@ static bool are_ciphers(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != ':')
+		if (!ascii_is_upper(c) && !ascii_is_digit(c) && c != '-' && c != ':')
 			return false;
 	}
 	return text.len <= CIPHER_JOINED_LEN_MAX;
@@ -78,11 +71,11 @@ static bool are_ciphers(struct str text)
 bool terms_read(struct str text, struct terms *ret_terms)
 {
 	struct terms terms = {0};
-	struct str base = next_part(&text);
+	struct str base = str_cut(&text, '/');
 	if (!is_base(base))
 		return false;
 	str_put(terms.base.text, base);
-	struct str nameless = next_part(&text);
+	struct str nameless = str_cut(&text, '/');
 	terms.nameless = str_eq_c(nameless, "n");
 	if ((!terms.nameless && !str_eq_c(nameless, "-")) ||
 		!read_number(&text, 13, &terms.min_version) ||

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/tree_text.h"
 
+#include "common/ascii.h"
+
 #include <string.h>
 
 static void put(struct tree_text *tree, const char *bytes, size_t len)
@@ -33,8 +35,7 @@ void tree_close(struct tree_text *tree)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != 0 && strchr("-._~/:=*", c) != NULL);
+	return ascii_is_alnum(c) || (c != 0 && strchr("-._~/:=*", c) != NULL);
 }
 
 void tree_add(struct tree_text *tree, struct str text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/access_log.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 #include "provider-proxy/checks.h"
 
@@ -14,14 +15,8 @@ enum { SYSLOG_PORT = 514, PATH_LEN_MAX = 100 };
 /* What both proxies can be told without quotes. */
 static bool is_path(struct str path)
 {
-	for (size_t i = 0; i < path.len; i++) {
-		char c = path.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-				(c >= '0' && c <= '9') || (c != 0 && strchr("/._-", c) != NULL);
-		if (!is_plain)
-			return false;
-	}
-	return path.len > 1 && path.len <= PATH_LEN_MAX && path.p[0] == '/';
+	return path.len > 1 && path.len <= PATH_LEN_MAX && path.p[0] == '/' &&
+	       ascii_is_made_of(path, "/._-");
 }
 
 static char *written(const struct check_ip *ip, int64_t port)

@@ -10,13 +10,6 @@ enum access_log_form { ACCESS_LOG_OFF, ACCESS_LOG_TEXT, ACCESS_LOG_JSON };
 /* Of requests: whether traceparent is ours to look after, and whether traces that are begun are to be recorded. */
 enum trace_context { TRACE_CONTEXT_OFF, TRACE_CONTEXT_BEGIN, TRACE_CONTEXT_SAMPLE };
 
-/* In the proxy's folder: where the lines of nginx are on their way. Those of HAProxy are on its standard output. */
-#define ACCESS_LOG_NGINX_FILE "nginx-access.log"
-/* Likewise: those from which the traffic of nginx is counted. */
-#define TRAFFIC_NGINX_FILE "nginx-traffic.log"
-/* Likewise: where sluice-proxy tells what it has counted. */
-#define TRAFFIC_SOCKET "traffic.sock"
-
 /* NULL, or what is wrong with --access-log-to (allocated). */
 char *access_log_problem(const char *to);
 /* The address of the syslog server, IP:PORT or an absolute path; NULL: none. The caller frees it. */

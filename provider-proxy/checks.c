@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/checks.h"
 
+#include "common/ascii.h"
+
 #include <arpa/inet.h>
 
 static bool is_label_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+	return ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 }
 
 static bool check_label(struct str label, bool has_underscores)
@@ -80,7 +82,7 @@ bool check_cookie_name(struct str name)
 		return false;
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.p[i];
-		if (!is_label_char(c) && !(c >= 'A' && c <= 'Z') && c != '_' && c != '.')
+		if (!is_label_char(c) && !ascii_is_upper(c) && c != '_' && c != '.')
 			return false;
 	}
 	return true;

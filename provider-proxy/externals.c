@@ -144,25 +144,17 @@ static void write_soon(struct externals *all)
 		ev_timer_start(all->config.loop, &all->write);
 }
 
-static struct str next_until(struct str *rest, char end)
-{
-	const char *at = str_find(*rest, end);
-	struct str part = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, part.len + (at != NULL ? 1 : 0));
-	return part;
-}
-
 static void remember(struct external *external)
 {
 	struct str rest = buf_str(&external->all->remembered);
 	struct check_ip ips[DNS_ADDRESSES_MAX];
 	size_t count = 0;
 	while (rest.len != 0) {
-		struct str line = next_until(&rest, '\n');
-		if (!str_eq_c(next_until(&line, ' '), external->name))
+		struct str line = str_cut(&rest, '\n');
+		if (!str_eq_c(str_cut(&line, ' '), external->name))
 			continue;
 		while (line.len != 0 && count < DNS_ADDRESSES_MAX &&
-			check_ip(next_until(&line, ' '), &ips[count]))
+			check_ip(str_cut(&line, ' '), &ips[count]))
 			count++;
 	}
 	(void)set_ips(external, ips, count);

@@ -5,6 +5,7 @@
 
 #include "provider-proxy/names.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <openssl/sha.h>
@@ -42,7 +43,7 @@ bool name_is_one(char letter, struct str text)
 		return false;
 	for (size_t i = 1; i < NAME_LEN; i++) {
 		char c = text.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= '2' && c <= '7'))
+		if (!ascii_is_lower(c) && !(c >= '2' && c <= '7'))
 			return false;
 	}
 	return true;

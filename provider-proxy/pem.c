@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/pem.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -21,11 +22,7 @@ struct pem_name pem_name_of(const struct certificate *certificate, size_t first)
 /* One line of a PEM block: printable ASCII, without anything special to a proxy's socket. */
 static bool is_pem_line(struct str line)
 {
-	for (size_t i = 0; i < line.len; i++) {
-		if (line.p[i] < 0x20 || line.p[i] > 0x7e)
-			return false;
-	}
-	return line.len != 0 && line.len <= 1024;
+	return line.len != 0 && line.len <= 1024 && ascii_is_printable(line);
 }
 
 static int append_line(struct buf *out, struct str line)
@@ -36,10 +33,7 @@ static int append_line(struct buf *out, struct str line)
 
 static struct str next_line(struct str *rest)
 {
-	const char *end = str_find(*rest, '\n');
-	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
-	struct str line = {rest->p, len};
-	*rest = str_skip(*rest, len + 1);
+	struct str line = str_cut(rest, '\n');
 	while (line.len != 0 && (line.p[line.len - 1] == '\r' || line.p[line.len - 1] == ' ' ||
 					line.p[line.len - 1] == '\t'))
 		line.len--;

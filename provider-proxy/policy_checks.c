@@ -1,36 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/policy_checks.h"
 
+#include "common/ascii.h"
 #include "provider-proxy/checks.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { TIMEOUT_MS_MAX = 24 * 3600 * 1000 };
 
 bool check_token(struct str name)
 {
-	static const char others[] = "!#$%&'*+-.^_`|~";
 	if (name.len == 0 || name.len > CHECK_HEADER_NAME_LEN_MAX)
 		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && (c == 0 || strchr(others, c) == NULL))
-			return false;
-	}
-	return true;
+	return ascii_is_made_of(name, "!#$%&'*+-.^_`|~");
 }
 
 bool check_text(struct str text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.p[i] < 0x20 || text.p[i] > 0x7e)
-			return false;
-	}
-	return text.len == 0 || (text.p[0] != ' ' && text.p[text.len - 1] != ' ');
+	bool has_ends = text.len != 0 && (text.p[0] == ' ' || text.p[text.len - 1] == ' ');
+	return !has_ends && ascii_is_printable(text);
 }
 
 /* As written by somebody else, but for what could end a line. */
@@ -76,8 +65,7 @@ bool check_changeable_header(struct str name)
 	if (!check_token(name))
 		return false;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (name.len == strlen(refused[i]) &&
-			strncasecmp(name.p, refused[i], name.len) == 0)
+		if (ascii_eq_nocase(name, str_from(refused[i])))
 			return false;
 	}
 	return true;
@@ -87,11 +75,7 @@ static bool check_piece(const struct piece *piece)
 {
 	switch (piece->value) {
 	case REQUEST_TEXT:
-		for (size_t i = 0; i < piece->text.len; i++) {
-			if (piece->text.p[i] < 0x20 || piece->text.p[i] > 0x7e)
-				return false;
-		}
-		return true;
+		return ascii_is_printable(piece->text);
 	case REQUEST_GROUP:
 		return piece->group <= 9;
 	case REQUEST_HEADER:

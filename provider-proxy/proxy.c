@@ -7,6 +7,7 @@
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-proxy/inherited.h"
 #include "provider-proxy/local.h"
 #include "provider-proxy/metrics.h"
@@ -103,9 +104,7 @@ static void take_down(struct proxy *proxy, const struct supervisor_line *line)
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
 	metric_add(&proxy_metrics[PROXY_ENDS], 0, 1);
-	if (!proxy->is_stopping)
-		proxy->config.ops->on_down(
-			proxy->config.ctx, why, proxy->words.text, strtod(again, NULL));
+	proxy->config.ops->on_down(proxy->config.ctx, why, proxy->words.text, strtod(again, NULL));
 	free(again);
 	free(why);
 }
@@ -180,6 +179,12 @@ static int take_line(struct proxy *proxy, struct str text)
 {
 	struct supervisor_line line = supervisor_split(text);
 	struct str word = line.fields[0];
+	/* Bytes that are no lines follow this one. */
+	if (str_eq_c(word, "checked"))
+		return take_checked(proxy, &line);
+	/* Whoever would be told has gone: the end of the connection alone counts. */
+	if (proxy->is_stopping)
+		return 0;
 	if (str_eq_c(word, "sluice-proxy"))
 		inherited_clear(&proxy->inherited); /* The following lines are the complete list. */
 	else if (str_eq_c(word, "inherits"))
@@ -196,8 +201,6 @@ static int take_line(struct proxy *proxy, struct str text)
 		take_none(proxy);
 	else if (str_eq_c(word, "words"))
 		supervisor_keep_words(&proxy->words, str_skip(text, word.len + 1));
-	else if (str_eq_c(word, "checked"))
-		return take_checked(proxy, &line);
 	else if (str_eq_c(word, "workers"))
 		take_workers(proxy, &line);
 	else if (str_eq_c(word, "refused") && str_eq_c(line.fields[1], "start"))
@@ -452,7 +455,7 @@ struct proxy *proxy_new(const struct proxy_config *config)
 	struct proxy *proxy = xcalloc(1, sizeof(*proxy));
 	proxy->loop = config->loop;
 	proxy->config = *config;
-	proxy->socket = xasprintf("%s/supervisor.sock", config->proxy_dir);
+	proxy->socket = xasprintf("%s/" SUPERVISOR_SOCKET, config->proxy_dir);
 	proxy->output_len = SIZE_MAX;
 	backoff_init(&proxy->backoff, 0.05, 1);
 	ev_init(&proxy->supervisor, on_supervisor_end);

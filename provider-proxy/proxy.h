@@ -78,7 +78,7 @@ void proxy_replace(struct proxy *proxy);
 void proxy_is_well(struct proxy *proxy);
 void proxy_count_workers(struct proxy *proxy);
 /*
- * Drains it and ends its supervisor. The loop runs meanwhile, so nothing else of ours may be in it. False: connections were cut, after
+ * Drains it and ends its supervisor; nothing of proxy_ops is called any more. The loop runs meanwhile, so nothing else of ours may be in it. False: connections were cut, after
  * `limit_s` seconds or because the loop was broken from outside.
  */
 bool proxy_stop(struct proxy *proxy, double limit_s);

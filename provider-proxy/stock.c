@@ -2,6 +2,7 @@
 #include "provider-proxy/stock.h"
 
 #include "common/arena.h"
+#include "common/ascii.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "provider-proxy/checks.h"
@@ -53,7 +54,7 @@ static bool is_label(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.'))
 			return false;
 	}
 	return text.len <= CHECK_HOST_LEN_MAX;

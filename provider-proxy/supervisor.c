@@ -64,10 +64,8 @@ struct supervisor_line supervisor_split(struct str text)
 {
 	struct supervisor_line line = {0};
 	for (size_t i = 0; i < SUPERVISOR_FIELDS_MAX; i++) {
-		const char *tab = i + 1 < SUPERVISOR_FIELDS_MAX ? str_find(text, '\t') : NULL;
-		line.fields[i] =
-			(struct str){text.p, tab != NULL ? (size_t)(tab - text.p) : text.len};
-		text = str_skip(text, line.fields[i].len + (tab != NULL));
+		bool is_last = i + 1 == SUPERVISOR_FIELDS_MAX;
+		line.fields[i] = is_last ? text : str_cut(&text, '\t');
 	}
 	return line;
 }

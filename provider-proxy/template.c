@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/template.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <errno.h>
@@ -61,13 +62,8 @@ int template_render(const struct template *template, const struct template_sourc
 
 int template_append_bare(struct buf *out, struct str value)
 {
-	for (size_t i = 0; i < value.len; i++) {
-		char c = value.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-				(c >= '0' && c <= '9') || (c != 0 && strchr("/._-:[]", c) != NULL);
-		if (!is_plain)
-			return -EINVAL;
-	}
+	if (!ascii_is_made_of(value, "/._-:[]"))
+		return -EINVAL;
 	return value.len != 0 ? buf_append_str(out, value) : -EINVAL;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/traffic.h"
 
+#include "common/ascii.h"
 #include "provider-proxy/checks.h"
 
 #include <errno.h>
@@ -42,9 +43,7 @@ struct owner {
 
 static bool next_part(struct str *rest, char end, struct str *ret_part)
 {
-	const char *at = str_find(*rest, end);
-	*ret_part = (struct str){rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, ret_part->len + 1);
+	*ret_part = str_cut(rest, end);
 	return ret_part->len != 0;
 }
 
@@ -63,7 +62,7 @@ static bool is_id(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+		if (!(ascii_is_digit(c) || (c >= 'a' && c <= 'f')))
 			return false;
 	}
 	return text.len != 0 && text.len <= ID_LEN_MAX;

@@ -53,9 +53,7 @@ RB_GENERATE_LOCAL(endpoint_tree, endpoint, node, compare_endpoints)
 
 static bool next_word(struct str *rest, struct str *ret_word)
 {
-	const char *end = rest->len != 0 ? str_find(*rest, ' ') : NULL;
-	*ret_word = (struct str){rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
-	*rest = str_skip(*rest, ret_word->len + 1);
+	*ret_word = str_cut(rest, ' ');
 	return ret_word->len != 0;
 }
 

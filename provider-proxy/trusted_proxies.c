@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/trusted_proxies.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 
 #include <string.h>
-#include <strings.h>
 
 static bool is_header(const char *name)
 {
@@ -109,7 +109,7 @@ bool trusted_proxies_name_one(
 	struct check_cidr first;
 	const struct str header = trusted_proxies_header(options, forwarding);
 	return trusted_proxies_next(options, forwarding, 0, &first) &&
-	       (header.len != list.len || strncasecmp(header.p, list.p, list.len) != 0);
+	       !ascii_eq_nocase(header, list);
 }
 
 static bool has_fronts(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/addresses.h"
 
+#include "common/ascii.h"
 #include "common/shared_text.h"
 
 #include <arpa/inet.h>
@@ -82,7 +83,7 @@ static const struct endpoint *items_of(const struct endpoint_set *set)
 
 static bool is_label_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+	return ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 }
 
 struct str address_hostname(struct str fqdn, struct arena *arena)
@@ -95,7 +96,7 @@ struct str address_hostname(struct str fqdn, struct arena *arena)
 	size_t label_len = 0;
 	for (size_t i = 0; i < fqdn.len; i++) {
 		char c = fqdn.p[i];
-		text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+		text[i] = ascii_to_lower(c);
 		bool ends = c == '.' || i + 1 == fqdn.len;
 		label_len += c != '.';
 		bool is_edge = label_len == 1 || i + 1 == fqdn.len || fqdn.p[i + 1] == '.';

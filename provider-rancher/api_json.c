@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/api_json.h"
 
-#include "provider-rancher/digest.h"
+#include "common/ascii.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/labels.h"
 
 static const struct {
@@ -67,11 +68,8 @@ static bool get_flag(const struct json *value, const char *name)
 static bool get_id(const struct json *value, const char *name, struct str *ret_id)
 {
 	struct str id = get_text(value, name, API_ID_LEN_MAX);
-	for (size_t i = 0; i < id.len; i++) {
-		char c = id.p[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-			return false;
-	}
+	if (!ascii_is_made_of(id, ""))
+		return false;
 	*ret_id = id;
 	return id.len != 0;
 }

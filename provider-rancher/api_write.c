@@ -2,7 +2,7 @@
 /* Request bodies; the counterpart of api_json.c. */
 #include "provider-rancher/api_json.h"
 
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/labels.h"
 
 #include <stdio.h>

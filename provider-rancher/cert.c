@@ -2,7 +2,7 @@
 #include "provider-rancher/cert.h"
 
 #include "common/xalloc.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 
 /* White space around PEM text is not significant. */
 uint64_t cert_chain_digest(struct str chain)

@@ -2,12 +2,11 @@
 /* The requests of one certificate and how their responses are handled; see cert.h. */
 #include "provider-rancher/cert.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/stored_text.h"
-
-#include <strings.h>
 
 /* Rancher keeps the name of a certificate for a moment after removing it: this many waits in a row are normal. */
 enum { NAME_WAITS_QUIET = 4 };
@@ -73,8 +72,7 @@ static void name_of(const struct cert *cert, struct lb_name *ret_name)
 
 static bool has_name(const struct rancher_certificate *there, const struct lb_name *name)
 {
-	return there->name.len == strlen(name->text) &&
-	       strncasecmp(there->name.p, name->text, there->name.len) == 0;
+	return ascii_eq_nocase(there->name, str_from(name->text));
 }
 
 /* Finds out who has the name: we do if a response was lost. If another certificate keeps it, we use another

@@ -4,7 +4,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/cert.h"
 #include "provider-rancher/cert_uses.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/inventory.h"
 #include "provider-rancher/mark.h"
 

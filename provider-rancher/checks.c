@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/checks.h"
 
+#include "common/ascii.h"
+
 static bool is_path_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c != '\0' && strchr("-._~!&()*+,;=:@/?%", c) != NULL);
+	return ascii_is_alnum(c) || (c != '\0' && strchr("-._~!&()*+,;=:@/?%", c) != NULL);
 }
 
 static bool is_good(const struct health_check *check)

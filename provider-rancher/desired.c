@@ -2,7 +2,7 @@
 #include "provider-rancher/desired.h"
 
 #include "provider-rancher/checks.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/stored_text.h"
 

@@ -12,7 +12,7 @@
 #include "provider-rancher/capabilities.h"
 #include "provider-rancher/config.h"
 #include "provider-rancher/desired.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/naming.h"
 
@@ -192,6 +192,8 @@ static char *render(const struct filter_job *job, const void *config)
 }
 
 const struct provider_filter rancher_filter = {
+	.options_offset = offsetof(struct config, filter),
+	.common_offset = offsetof(struct config, common),
 	.name = "rancher",
 	.software = "sluice-provider-rancher " SLUICE_VERSION,
 	.capabilities = rancher_capabilities,

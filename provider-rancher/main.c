@@ -50,19 +50,6 @@ static void stop(void)
 	controller_free(controller);
 }
 
-static bool is_filter(const void *ctx)
-{
-	const struct config *given = ctx;
-	return filter_is_wanted(&given->filter);
-}
-
-static char *run_filter(const void *ctx, bool *ret_usage)
-{
-	const struct config *given = ctx;
-	return filter_run(&rancher_filter, &given->filter, (enum sandbox_mode)given->common.sandbox,
-		given, ret_usage);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -72,8 +59,9 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload,
-		.is_filter = is_filter,
-		.filter = run_filter,
+		.is_filter = filter_is_wanted,
+		.filter = filter_run,
+		.filter_ctx = &rancher_filter,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/mark.h"
 
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 
 #define OPENING "managed by sluice: "
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/naming.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 
 #include <stdio.h>
 
@@ -21,11 +22,6 @@ const char *naming_kind_word(enum identity_kind kind)
 	return kinds[kind].word;
 }
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool naming_is_valid(struct str name)
 {
 	if (name.len == 0 || name.len > NAMING_LEN_MAX || name.p[0] == '-' ||
@@ -33,7 +29,7 @@ bool naming_is_valid(struct str name)
 		return false;
 	for (size_t i = 0; i < name.len; i++) {
 		bool is_double = name.p[i] == '-' && i != 0 && name.p[i - 1] == '-';
-		if ((!is_alnum(name.p[i]) && name.p[i] != '-') || is_double)
+		if ((!ascii_is_alnum(name.p[i]) && name.p[i] != '-') || is_double)
 			return false;
 	}
 	return true;
@@ -67,7 +63,7 @@ static void set_hashed(struct lb_name *ret_name, struct str text, uint64_t hash)
 	char digits[DIGEST_TEXT_LEN + 1];
 	size_t len = 0;
 	for (size_t i = 0; i < text.len && len < NAMING_LEN_MAX - NAMING_HASH_LEN - 1; i++) {
-		char c = is_alnum(text.p[i]) ? text.p[i] : '-';
+		char c = ascii_is_alnum(text.p[i]) ? text.p[i] : '-';
 		if (c == '-' && (len == 0 || ret_name->text[len - 1] == '-'))
 			continue;
 		ret_name->text[len++] = c;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/rules.h"
 
+#include "common/ascii.h"
 #include "provider-common/plain_rule.h"
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
 #include "provider-rancher/stored_text.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 struct collector {
 	const struct rules_lookup *lookup;
@@ -186,8 +186,7 @@ static int compare_precedence(const void *left, const void *right)
 
 static bool is_same_place(const struct route *a, const struct route *b)
 {
-	return str_eq(a->host, b->host) && a->path.len == b->path.len &&
-	       (a->path.len == 0 || strncasecmp(a->path.p, b->path.p, a->path.len) == 0);
+	return str_eq(a->host, b->host) && ascii_eq_nocase(a->path, b->path);
 }
 
 /* Rules for the same host and path would share one backend with the servers of all of them: only the first stays. Such rules
@@ -285,11 +284,6 @@ void rules_add_port(const struct routes *routes, uint64_t port, const char *prot
 
 /* ---- names of backends ---- */
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 struct str rules_default_backend(
 	uint64_t port, struct str host, struct str path, struct arena *arena)
 {
@@ -298,7 +292,7 @@ struct str rules_default_backend(
 	char *text = arena_alloc(arena, raw.len + 1);
 	size_t len = 0;
 	for (size_t i = 0; i < raw.len; i++) {
-		if (is_alnum(raw.p[i]))
+		if (ascii_is_alnum(raw.p[i]))
 			text[len++] = raw.p[i];
 		else if (len == 0 || text[len - 1] != '_')
 			text[len++] = '_';

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/stack.h"
 
+#include "common/ascii.h"
 #include "common/backoff.h"
 #include "common/xalloc.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/query.h"
-
-#include <strings.h>
 
 struct stack {
 	const struct client *client;
@@ -48,8 +47,7 @@ static void on_item(void *ctx, const struct json *item, uint64_t number)
 	const char *name = stack->config->stack;
 	/* A filter that the server does not know is ignored by it: the answer is looked at. */
 	if (api_read_stack(item, &found) != NULL || found.state == SERVER_STATE_REMOVED ||
-		found.name.len != strlen(name) ||
-		strncasecmp(found.name.p, name, found.name.len) != 0)
+		!ascii_eq_nocase(found.name, str_from(name)))
 		return;
 	bool is_ours = str_eq_c(found.external_id, stack->external_id);
 	if (stack->found_id != NULL && !is_ours)

@@ -41,8 +41,8 @@ static struct str take_line(struct access_lines *lines, struct str line)
 	struct traffic_counts *counts = lines->counts;
 	if (line.p[0] != ACCESS_LINES_ERROR_MARK)
 		return traffic_counts_take(counts, line, true);
-	const char *blank = str_find(line, ' ');
-	struct str rest = str_skip(line, blank != NULL ? (size_t)(blank - line.p) + 1 : line.len);
+	struct str rest = line;
+	(void)str_cut(&rest, ' ');
 	bool is_request = str_starts_with(str_skip(line, 1), STR("0 "));
 	struct str left = traffic_counts_take(counts, rest, is_request);
 	return is_request ? left : STR_NONE;

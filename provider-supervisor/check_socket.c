@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/check_socket.h"
 
-#include "common/files.h"
 #include "common/stream.h"
 #include "common/xalloc.h"
 #include "proto/listener.h"
+#include "proto/proxy_folder.h"
 #include "provider-supervisor/check_threads.h"
 #include "provider-supervisor/checks.h"
-#include "provider-supervisor/log_events.h"
 
 #include <bsd/sys/queue.h>
 #include <errno.h>
@@ -25,8 +24,7 @@ TAILQ_HEAD(asker_list, asker);
 struct check_socket {
 	struct ev_loop *loop;
 	struct listener *listener;
-	char *path;
-	void (*on_gone)(void *ctx);
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited);
 	void *ctx;
 	struct check_threads *threads;
 	struct asker_list askers;
@@ -119,20 +117,17 @@ static const char *take(void *ctx, int fd)
 	return NULL;
 }
 
-static void socket_gone(void *ctx, bool is_inherited)
+static void on_socket_gone(void *ctx, const char *path, bool is_inherited)
 {
 	struct check_socket *socket = ctx;
-	log_event(&EV_SOCKET_GONE, LOG_STR("socket", socket->path));
-	if (!is_inherited)
-		socket->on_gone(socket->ctx);
+	socket->on_gone(socket->ctx, path, is_inherited);
 }
 
-struct check_socket *check_socket_new(
-	struct ev_loop *loop, const char *path, void (*on_gone)(void *ctx), void *ctx, int *ret_err)
+struct check_socket *check_socket_new(struct ev_loop *loop, const char *path,
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited), void *ctx, int *ret_err)
 {
 	struct check_socket *socket = xcalloc(1, sizeof(*socket));
 	socket->loop = loop;
-	socket->path = xstrdup(path);
 	socket->on_gone = on_gone;
 	socket->ctx = ctx;
 	socket->threads = check_threads_new(loop, checks_answer);
@@ -140,10 +135,10 @@ struct check_socket *check_socket_new(
 	struct listener_config config = {
 		.loop = loop,
 		.path = path,
-		.socket_name = "checks.sock",
+		.socket_name = CHECKS_SOCKET,
 		.peer = "HAProxy",
 		.take = take,
-		.gone = socket_gone,
+		.gone = on_socket_gone,
 		.ctx = socket,
 	};
 	socket->listener = listener_new(&config, ret_err);
@@ -160,11 +155,7 @@ void check_socket_free(struct check_socket *socket)
 		return;
 	while ((asker = TAILQ_FIRST(&socket->askers)) != NULL)
 		drop(asker);
-	if (socket->listener != NULL) {
-		listener_free(socket->listener);
-		(void)files_remove(socket->path);
-	}
+	listener_remove(socket->listener);
 	check_threads_free(socket->threads);
-	free(socket->path);
 	free(socket);
 }

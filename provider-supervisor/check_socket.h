@@ -7,12 +7,13 @@
 #pragma once
 
 #include <ev.h>
+#include <stdbool.h>
 
 enum { CHECK_SOCKET_ASKERS_MAX = 1024 }; /* connections; further ones are refused */
 
 struct check_socket;
 
-/* `path` is copied. NULL and a negative errno in *ret_err if the socket cannot be made. on_gone(): somebody removed or replaced its file, which was logged. */
+/* `path` is copied. NULL and a negative errno in *ret_err if the socket cannot be made. on_gone(): as `gone` of proto/listener.h. */
 struct check_socket *check_socket_new(struct ev_loop *loop, const char *path,
-	void (*on_gone)(void *ctx), void *ctx, int *ret_err);
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited), void *ctx, int *ret_err);
 void check_socket_free(struct check_socket *socket);

@@ -9,18 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct str next_word(struct str *line)
-{
-	const char *end = line->len != 0 ? str_find(*line, ' ') : NULL;
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
-	*line = str_skip(*line, end != NULL ? word.len + 1 : word.len);
-	return word;
-}
-
 struct str checks_list_of(struct str question)
 {
-	struct str word = next_word(&question);
-	struct str list = next_word(&question);
+	struct str word = str_cut(&question, ' ');
+	struct str list = str_cut(&question, ' ');
 	bool is_known = str_eq_c(word, "password") || str_eq_c(word, "certificate");
 	return is_known && list.len != 0 && list.len <= CHECKS_LIST_LEN_MAX ? list : STR_NONE;
 }
@@ -67,7 +59,7 @@ static size_t answer_password(struct str line, char *bytes, char *answer)
 {
 	struct str hash;
 	struct str password;
-	struct str digits = next_word(&line);
+	struct str digits = str_cut(&line, ' ');
 	if (digits.len == 0 || !decode(digits, &bytes, &hash) || !decode(line, &bytes, &password))
 		return 0;
 	struct crypt_data *scratch = xcalloc(1, sizeof(*scratch));
@@ -81,10 +73,10 @@ static size_t answer_certificate(struct str line, char *bytes, char *answer)
 	struct client_certificate certificate = {0};
 	struct client_verdict verdict;
 	int64_t depth;
-	if (!str_to_int(next_word(&line), 1, CLIENT_CHAIN_MAX, &depth) ||
-		!decode(next_word(&line), &bytes, &certificate.authorities) ||
-		!decode(next_word(&line), &bytes, &certificate.leaf) ||
-		!decode(next_word(&line), &bytes, &certificate.chain) ||
+	if (!str_to_int(str_cut(&line, ' '), 1, CLIENT_CHAIN_MAX, &depth) ||
+		!decode(str_cut(&line, ' '), &bytes, &certificate.authorities) ||
+		!decode(str_cut(&line, ' '), &bytes, &certificate.leaf) ||
+		!decode(str_cut(&line, ' '), &bytes, &certificate.chain) ||
 		!decode(line, &bytes, &certificate.revoked))
 		return 0;
 	certificate.depth = (unsigned)depth;
@@ -104,8 +96,8 @@ size_t checks_answer(struct str question, char *ret_answer)
 {
 	char *bytes = xmalloc(question.len + 1);
 	size_t question_len = question.len;
-	struct str word = next_word(&question);
-	(void)next_word(&question);
+	struct str word = str_cut(&question, ' ');
+	(void)str_cut(&question, ' ');
 	size_t len = str_eq_c(word, "password") ? answer_password(question, bytes, ret_answer)
 						: answer_certificate(question, bytes, ret_answer);
 	if (len == 0)

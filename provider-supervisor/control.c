@@ -2,10 +2,10 @@
 #include "provider-supervisor/control.h"
 
 #include "common/command.h"
-#include "common/files.h"
 #include "common/stream.h"
 #include "common/xalloc.h"
 #include "proto/listener.h"
+#include "proto/proxy_folder.h"
 #include "provider-supervisor/log_events.h"
 
 #include <bsd/sys/queue.h>
@@ -26,7 +26,6 @@ TAILQ_HEAD(client_list, client);
 struct control {
 	struct ev_loop *loop;
 	struct listener *listener;
-	char *path;
 	const struct control_ops *ops;
 	void *ctx;
 	struct client_list clients;
@@ -57,10 +56,8 @@ static void drop(struct client *client)
 static void take_line(struct client *client, struct str line)
 {
 	struct control *control = client->control;
-	const char *tab = str_find(line, '\t');
-	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
-	struct str argument = tab != NULL ? str_skip(line, word.len + 1) : STR_NONE;
-	control->ops->on_command(control->ctx, client, word, argument);
+	struct str word = str_cut(&line, '\t');
+	control->ops->on_command(control->ctx, client, word, line);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
@@ -200,13 +197,10 @@ bool control_has_clients(const struct control *control)
 	return control->count != 0;
 }
 
-static void socket_gone(void *ctx, bool is_inherited)
+static void on_socket_gone(void *ctx, const char *path, bool is_inherited)
 {
 	struct control *control = ctx;
-	log_event(&EV_SOCKET_GONE, LOG_STR("socket", control->path));
-	/* One of the service manager's would be the same after a restart. */
-	if (!is_inherited)
-		control->ops->on_socket_gone(control->ctx);
+	control->ops->on_socket_gone(control->ctx, path, is_inherited);
 }
 
 /* ---- lifecycle ---- */
@@ -216,34 +210,29 @@ struct control *control_new(struct ev_loop *loop, const char *path, const struct
 {
 	struct control *control = xcalloc(1, sizeof(*control));
 	control->loop = loop;
-	control->path = xstrdup(path);
 	control->ops = ops;
 	control->ctx = ctx;
 	TAILQ_INIT(&control->clients);
 	struct listener_config config = {
 		.loop = loop,
 		.path = path,
-		.socket_name = "supervisor.sock",
+		.socket_name = SUPERVISOR_SOCKET,
 		.peer = "provider",
 		.take = take,
-		.gone = socket_gone,
+		.gone = on_socket_gone,
 		.ctx = control,
 	};
 	control->listener = listener_new(&config, ret_err);
 	if (control->listener != NULL)
 		return control;
-	free(control->path);
 	free(control);
 	return NULL;
 }
 
 void control_stop_listening(struct control *control)
 {
-	if (control->listener == NULL)
-		return;
-	listener_free(control->listener);
+	listener_remove(control->listener);
 	control->listener = NULL;
-	(void)files_remove(control->path);
 }
 
 void control_free(struct control *control)
@@ -256,6 +245,5 @@ void control_free(struct control *control)
 		stream_flush_now(client->stream);
 		drop(client);
 	}
-	free(control->path);
 	free(control);
 }

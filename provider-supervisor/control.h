@@ -26,8 +26,8 @@ struct control_ops {
 	void (*on_command)(void *ctx, struct client *client, struct str word, struct str argument);
 	/* It must not be answered any more. */
 	void (*on_gone)(void *ctx, struct client *client);
-	/* Somebody removed or replaced the file of the socket, which was logged: no client can connect any more. */
-	void (*on_socket_gone)(void *ctx);
+	/* As `gone` of proto/listener.h: no client can connect any more. */
+	void (*on_socket_gone)(void *ctx, const char *path, bool is_inherited);
 };
 
 /* NULL and a negative errno when the socket cannot be made. */

@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +20,7 @@ static const struct kind kinds[] = {
 		.log_file = "proxy.log",
 		.access_log_file = "proxy-access.log",
 		.lines_file = "proxy-lines.log",
-		.check_socket = "checks.sock",
+		.check_socket = CHECKS_SOCKET,
 		.drain_signal = SIGUSR1,
 		.ends_orphans = true,
 		.fetches_listeners = true,
@@ -28,8 +29,8 @@ static const struct kind kinds[] = {
 		.main_file = "nginx.conf",
 		.pid_file = "nginx.pid",
 		.log_file = "nginx.log",
-		.access_log_file = "nginx-access.log",
-		.traffic_file = "nginx-traffic.log",
+		.access_log_file = ACCESS_LOG_NGINX_FILE,
+		.traffic_file = TRAFFIC_NGINX_FILE,
 		.drain_signal = SIGQUIT,
 		.tells_old_workers = true,
 		.dir_mode = 0711},

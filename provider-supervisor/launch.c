@@ -5,6 +5,7 @@
 #include "common/program.h"
 #include "common/sandbox.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-supervisor/log_events.h"
 #include "provider-supervisor/offer.h"
 
@@ -35,7 +36,7 @@ static void remove_former_sockets(const struct launch *launch)
 	const char *state_dir = launch->folders.state_dir;
 	if (strcmp(launch->folders.proxy_dir, state_dir) == 0)
 		return;
-	static const char *const ours[] = {"supervisor.sock", "traffic.sock"};
+	static const char *const ours[] = {SUPERVISOR_SOCKET, TRAFFIC_SOCKET};
 	kind_remove_sockets(launch->kind, state_dir);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		char *socket = xasprintf("%s/%s", state_dir, ours[i]);

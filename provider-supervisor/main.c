@@ -20,6 +20,7 @@
 #include "common/files.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-supervisor/access_lines.h"
 #include "provider-supervisor/access_log.h"
 #include "provider-supervisor/config.h"
@@ -143,9 +144,11 @@ static void end_if_lost(void)
 	leave_to_next();
 }
 
-static void on_socket_gone(void *ctx)
+static void on_socket_gone(void *ctx, const char *path, bool is_inherited)
 {
-	if (!supervisor.is_draining && !supervisor.is_released)
+	log_event(&EV_SOCKET_GONE, LOG_STR("socket", path));
+	/* The next one would get one of the service manager's as it is. */
+	if (!is_inherited && !supervisor.is_draining && !supervisor.is_released)
 		leave_to_next();
 }
 
@@ -354,7 +357,7 @@ static char *listen_for_commands(void)
 {
 	static const struct control_ops ops = {on_client, on_command, on_gone, on_socket_gone};
 	int err = 0;
-	char *path = xasprintf("%s/supervisor.sock", supervisor.folders.proxy_dir);
+	char *path = xasprintf("%s/" SUPERVISOR_SOCKET, supervisor.folders.proxy_dir);
 	char *problem = NULL;
 	supervisor.control = control_new(daemon_loop(supervisor.daemon), path, &ops, NULL, &err);
 	if (supervisor.control == NULL)
@@ -399,7 +402,7 @@ static void start_counting(void)
 {
 	int err = 0;
 	supervisor.counts = traffic_counts_new();
-	char *path = xasprintf("%s/traffic.sock", supervisor.folders.proxy_dir);
+	char *path = xasprintf("%s/" TRAFFIC_SOCKET, supervisor.folders.proxy_dir);
 	supervisor.traffic_socket = traffic_socket_new(daemon_loop(supervisor.daemon), path,
 		supervisor.counts, on_socket_gone, NULL, &err);
 	if (err != 0)

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "proto/proxy_folder.h"
 #include "provider-supervisor/control.h"
 #include "provider-supervisor/log_events.h"
 
@@ -176,7 +177,7 @@ struct take_over *take_over_new(const char *dir, const char *own_dir)
 	struct listeners listeners = {0};
 	if (dir == NULL || dir[0] == 0 || strcmp(dir, own_dir) == 0)
 		return take_over;
-	take_over->socket = xasprintf("%s/supervisor.sock", dir);
+	take_over->socket = xasprintf("%s/" SUPERVISOR_SOCKET, dir);
 	take_over->is_pending = true;
 	take_over_fetch(take_over, &listeners);
 	/* A supervisor whose proxy does not run has nothing to hand over, and is in nobody's way. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/traffic_counts.h"
 
+#include "common/ascii.h"
 #include "common/hash.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -183,8 +184,8 @@ static bool is_owner(struct str text)
 	bool is_plain = slash != NULL && slash != text.p && text.len <= TRAFFIC_OWNER_LEN_MAX;
 	for (size_t i = 0; i < text.len && is_plain; i++) {
 		char c = text.p[i];
-		is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-			   c == '-' || text.p + i == slash;
+		is_plain = ascii_is_lower(c) || ascii_is_digit(c) || c == '.' || c == '-' ||
+			   text.p + i == slash;
 	}
 	return is_plain;
 }

@@ -5,7 +5,6 @@
 #include "common/must.h"
 #include "common/socket_watch.h"
 #include "common/xalloc.h"
-#include "provider-supervisor/log_events.h"
 
 #include <stdlib.h>
 
@@ -16,7 +15,7 @@ struct traffic_socket {
 	struct traffic_counts *counts;
 	struct socket_watch *watch; /* NULL: the kernel cannot report changes */
 	char *path;
-	void (*on_gone)(void *ctx);
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited);
 	void *ctx;
 };
 
@@ -46,15 +45,15 @@ static void answer(void *ctx, const struct admin_request *request, struct admin_
 	admin_reply_stream(reply, 200, "text/plain", &producer, telling);
 }
 
-static void socket_gone(void *ctx)
+static void on_socket_gone(void *ctx)
 {
 	struct traffic_socket *socket = ctx;
-	log_event(&EV_SOCKET_GONE, LOG_STR("socket", socket->path));
-	socket->on_gone(socket->ctx);
+	socket->on_gone(socket->ctx, socket->path, false);
 }
 
 struct traffic_socket *traffic_socket_new(struct ev_loop *loop, const char *path,
-	struct traffic_counts *counts, void (*on_gone)(void *ctx), void *ctx, int *ret_err)
+	struct traffic_counts *counts,
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited), void *ctx, int *ret_err)
 {
 	struct traffic_socket *socket = xcalloc(1, sizeof(*socket));
 	socket->counts = counts;
@@ -65,7 +64,7 @@ struct traffic_socket *traffic_socket_new(struct ev_loop *loop, const char *path
 	admin_add_path(socket->server, "/v1/traffic", ADMIN_LOCAL, answer, socket);
 	*ret_err = admin_listen_unix(socket->server, path);
 	if (*ret_err == 0) {
-		socket->watch = socket_watch_new(loop, path, socket_gone, socket);
+		socket->watch = socket_watch_new(loop, path, on_socket_gone, socket);
 		return socket;
 	}
 	traffic_socket_free(socket);

@@ -10,8 +10,9 @@
 
 struct traffic_socket;
 
-/* `path` is copied, `counts` must live as long. NULL and a negative errno in *ret_err if the socket cannot be made. on_gone(): somebody removed or replaced its file,
- * which was logged. */
+/* `path` is copied, `counts` must live as long. NULL and a negative errno in *ret_err if the socket cannot be made. on_gone(): as `gone` of
+ * proto/listener.h, but never with a socket of the service manager. */
 struct traffic_socket *traffic_socket_new(struct ev_loop *loop, const char *path,
-	struct traffic_counts *counts, void (*on_gone)(void *ctx), void *ctx, int *ret_err);
+	struct traffic_counts *counts,
+	void (*on_gone)(void *ctx, const char *path, bool is_inherited), void *ctx, int *ret_err);
 void traffic_socket_free(struct traffic_socket *socket);

@@ -8,15 +8,6 @@
 
 enum { NUMBER_LEN_MAX = 32 };
 
-/* Cuts off and returns the first line. */
-static struct str take_line(struct str *rest)
-{
-	const char *end = str_find(*rest, '\n');
-	struct str line = {rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
-	*rest = str_skip(*rest, line.len + 1);
-	return line;
-}
-
 static uint64_t number_of(struct str text)
 {
 	int64_t number = 0;
@@ -26,7 +17,7 @@ static uint64_t number_of(struct str text)
 void about_read(struct about *about, struct str text)
 {
 	while (text.len != 0) {
-		struct str line = take_line(&text);
+		struct str line = str_cut(&text, '\n');
 		const char *space = str_find(line, ' ');
 		if (space == NULL)
 			continue;
@@ -102,13 +93,13 @@ static void read_lag(struct about *about, struct str text)
 {
 	for (struct str rest = text; rest.len != 0;) {
 		struct series series;
-		if (read_series(take_line(&rest), &series) &&
+		if (read_series(str_cut(&rest, '\n'), &series) &&
 			str_eq(series.name, STR("sluice_watcher_synced")) && series.value == 0)
 			add_count(about->lost, &about->lost_count, &series);
 	}
 	for (struct str rest = text; rest.len != 0;) {
 		struct series series;
-		if (!read_series(take_line(&rest), &series) ||
+		if (!read_series(str_cut(&rest, '\n'), &series) ||
 			!str_eq(series.name, STR("sluice_watcher_silence_seconds")))
 			continue;
 		about->has_lag = true;
@@ -135,7 +126,7 @@ void about_read_metrics(struct about *about, struct str text)
 	read_lag(about, text);
 	while (text.len != 0) {
 		struct series series;
-		if (!read_series(take_line(&text), &series))
+		if (!read_series(str_cut(&text, '\n'), &series))
 			continue;
 		if (str_eq(series.name, STR("sluice_watcher_objects")) ||
 			str_eq(series.name, STR("sluice_provider_objects"))) {

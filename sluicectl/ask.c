@@ -55,9 +55,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t len, void *ctx)
 
 static char *first_line(const struct buf *body)
 {
-	struct str text = buf_str(body);
-	const char *end = str_find(text, '\n');
-	return str_dup_utf8((struct str){text.p, end != NULL ? (size_t)(end - text.p) : text.len});
+	return str_dup_utf8(str_before(buf_str(body), '\n'));
 }
 
 /* ---- why there is no response, and what to do ---- */

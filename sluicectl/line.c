@@ -178,10 +178,8 @@ static char *read_places(struct line *line)
 {
 	struct str rest = buf_str(&line->places);
 	while (rest.len != 0) {
-		const char *end = str_find(rest, '\n');
-		size_t len = end != NULL ? (size_t)(end - rest.p) : rest.len;
 		const char *problem = NULL;
-		struct json *object = json_parse((struct str){rest.p, len}, &problem, NULL);
+		struct json *object = json_parse(str_cut(&rest, '\n'), &problem, NULL);
 		if (object == NULL)
 			return xasprintf(
 				"%s writes what cannot be read: %s", line->paths[WATCHER], problem);
@@ -190,7 +188,6 @@ static char *read_places(struct line *line)
 		else
 			take_place(line, object);
 		json_free(object);
-		rest = str_skip(rest, len + (end != NULL));
 	}
 	return NULL;
 }

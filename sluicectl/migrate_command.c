@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* migrate: what becomes of the Ingresses of ingress-nginx, from manifests. */
+#include "common/ascii.h"
 #include "common/must.h"
 #include "sluicectl/command_output.h"
 #include "sluicectl/commands.h"
@@ -91,7 +92,7 @@ static bool is_object_name(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+		if (!ascii_is_lower(c) && !ascii_is_digit(c) &&
 			(c == '\0' || strchr("-./", c) == NULL))
 			return false;
 	}

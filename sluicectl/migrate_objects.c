@@ -256,12 +256,8 @@ char *migrate_objects_read(struct str lines, struct migrate_objects *ret_objects
 	struct migrate_objects objects = {.documents = NULL};
 	char *problem = NULL;
 	arena_init(&objects.arena);
-	while (lines.len != 0 && problem == NULL) {
-		const char *end = str_find(lines, '\n');
-		size_t len = end != NULL ? (size_t)(end - lines.p) : lines.len;
-		problem = read_line(&objects, (struct str){lines.p, len});
-		lines = str_skip(lines, len + (end != NULL));
-	}
+	while (lines.len != 0 && problem == NULL)
+		problem = read_line(&objects, str_cut(&lines, '\n'));
 	settle_ingresses(&objects);
 	*ret_objects = objects;
 	if (problem != NULL)

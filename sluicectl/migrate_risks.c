@@ -2,6 +2,8 @@
 /* Guards that are not in force: those of one Ingress by itself, and those of the controller. Others: migrate_shared.c. */
 #include "sluicectl/migrate_risks.h"
 
+#include "common/ascii.h"
+
 struct asked {
 	const struct migrate_ingress *ingress;
 	struct migrate_report *report;
@@ -34,18 +36,6 @@ static void tell(struct asked *a, const char *name, const char *text)
 	migrate_subject_add(a->report, a->subject, &row);
 }
 
-static bool has_only(struct str text, const char *marks)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && (c == '\0' || strchr(marks, c) == NULL))
-			return false;
-	}
-	return true;
-}
-
 static void tell_passwords(struct asked *a)
 {
 	if (has(a, "auth-secret") && value(a, "auth-type").len == 0)
@@ -63,8 +53,9 @@ static void tell_passwords(struct asked *a)
 		tell(a, "auth-url",
 			"it is empty: the original asks no server and lets everybody in; here "
 			"requests are answered with 503");
-	if (has(a, "auth-url") && (!has_only(value(a, "auth-cache-duration"), " ,") ||
-					  !has_only(value(a, "auth-always-set-cookie"), "")))
+	if (has(a, "auth-url") &&
+		(!ascii_is_made_of(value(a, "auth-cache-duration"), " ,") ||
+			!ascii_is_made_of(value(a, "auth-always-set-cookie"), "")))
 		tell(a, "auth-url",
 			"a wrong value of auth-cache-duration or auth-always-set-cookie makes the "
 			"original drop authentication as a whole: everybody is let in");

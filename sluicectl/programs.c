@@ -104,11 +104,8 @@ static void ask_options(const char *path, struct buf *out)
 static bool has_line(struct str text, struct str line)
 {
 	while (text.len != 0) {
-		const char *end = str_find(text, '\n');
-		size_t len = end != NULL ? (size_t)(end - text.p) : text.len;
-		if (str_eq((struct str){text.p, len}, line))
+		if (str_eq(str_cut(&text, '\n'), line))
 			return true;
-		text = str_skip(text, len + (end != NULL));
 	}
 	return false;
 }

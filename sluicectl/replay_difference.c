@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/replay_difference.h"
 
-#include <strings.h>
+#include "common/ascii.h"
 
 static const char *const ignored_names[] = {
 #define REPLAY_IGNORED(name) (name),
@@ -36,8 +36,7 @@ bool replay_kind_is_grave(enum replay_kind kind)
 
 static bool is_named(struct str name, const char *given)
 {
-	return given != NULL && strlen(given) == name.len &&
-	       strncasecmp(given, name.p, name.len) == 0;
+	return given != NULL && ascii_eq_nocase(name, str_from(given));
 }
 
 static bool is_ignored(struct str name, const struct replay_criteria *criteria)
@@ -131,15 +130,6 @@ static void compare_headers(struct replay_differences *found, const struct repla
 	}
 }
 
-static struct str in_lower_case(struct str text, struct arena *arena)
-{
-	char *copy = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++)
-		copy[i] =
-			(char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] | 0x20 : text.p[i]);
-	return (struct str){copy, text.len};
-}
-
 static struct str body_text(const struct replay_answer *answer, struct arena *arena)
 {
 	return arena_printf(arena, "%llu bytes", (unsigned long long)answer->body_len);
@@ -166,7 +156,7 @@ struct replay_differences replay_compare(const struct replay_answer *old,
 	compare_named(&found, REPLAY_LOCATION, old, new, STR("location"), arena);
 	if (criteria->backend_header != NULL) {
 		compare_named(&found, REPLAY_BACKEND, old, new,
-			in_lower_case(str_from(criteria->backend_header), arena), arena);
+			ascii_lower(arena, str_from(criteria->backend_header)), arena);
 	}
 	bool is_other_body = old->body_len != new->body_len || old->body_hash != new->body_hash;
 	if (criteria->bodies && old->status < 400 && is_other_body)

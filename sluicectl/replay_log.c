@@ -18,19 +18,11 @@ static bool take_between(struct str *rest, char open, char close, struct str *re
 	return true;
 }
 
-static struct str take_word(struct str *rest)
-{
-	const char *blank = str_find(*rest, ' ');
-	struct str word = {rest->p, blank != NULL ? (size_t)(blank - rest->p) : rest->len};
-	*rest = str_skip(*rest, word.len + (blank != NULL));
-	return word;
-}
-
 /* "GET /cart HTTP/1.1" */
 static bool take_request(struct str text, struct str *ret_method, struct str *ret_target)
 {
-	*ret_method = take_word(&text);
-	*ret_target = take_word(&text);
+	*ret_method = str_cut(&text, ' ');
+	*ret_target = str_cut(&text, ' ');
 	if (!str_starts_with(text, STR("HTTP/")) || ret_method->len == 0 || ret_method->len > 20)
 		return false;
 	for (size_t i = 0; i < ret_method->len; i++) {

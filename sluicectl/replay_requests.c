@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/replay_requests.h"
 
+#include "common/ascii.h"
 #include "common/hash.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -44,14 +45,7 @@ bool replay_is_target(struct str target)
 
 bool replay_is_host(struct str host)
 {
-	for (size_t i = 0; i < host.len; i++) {
-		char c = host.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && c != '-' && c != '.' && c != '_')
-			return false;
-	}
-	return host.len != 0 && host.len <= HOST_LEN_MAX;
+	return host.len != 0 && host.len <= HOST_LEN_MAX && ascii_is_made_of(host, "-._");
 }
 
 static uint64_t digest(const struct replay_request *request)
@@ -149,9 +143,7 @@ static void add_near(struct replay_requests *requests, struct str host, struct s
 static void add_preflight(
 	struct replay_requests *requests, struct str host, struct str path, struct str origins)
 {
-	const char *comma = str_find(origins, ',');
-	struct str first = str_trim(
-		(struct str){origins.p, comma != NULL ? (size_t)(comma - origins.p) : origins.len});
+	struct str first = str_trim(str_before(origins, ','));
 	if (first.len == 0 || str_find(first, '*') != NULL || str_find(first, ' ') != NULL ||
 		first.len > HOST_LEN_MAX || !str_eq(literal_part(path), path))
 		first = STR("https://origin.example");

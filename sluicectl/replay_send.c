@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/replay_send.h"
 
+#include "common/ascii.h"
 #include "common/hash.h"
 #include "common/must.h"
 #include "common/version.h"
@@ -97,15 +98,6 @@ void replay_sender_free(struct replay_sender *sender)
 
 /* ---- the answer ---- */
 
-static struct str in_lower_case(struct str text, struct arena *arena)
-{
-	char *copy = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++)
-		copy[i] =
-			(char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] | 0x20 : text.p[i]);
-	return (struct str){copy, text.len};
-}
-
 static size_t on_header(char *data, size_t size, size_t count, void *ctx)
 {
 	struct intake *intake = ctx;
@@ -120,7 +112,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *ctx)
 		return size * count;
 	struct str name = {line.p, (size_t)(colon - line.p)};
 	answer->headers[answer->header_count++] = (struct replay_header){
-		.name = in_lower_case(name, intake->arena),
+		.name = ascii_lower(intake->arena, name),
 		.value = arena_str(intake->arena, str_trim(str_skip(line, name.len + 1))),
 	};
 	return size * count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/request_read.h"
 
+#include "common/ascii.h"
 #include "common/ip.h"
 #include "common/xalloc.h"
 
@@ -11,15 +12,7 @@
 /* RFC 9110, 5.6.2. */
 static bool is_token(struct str text)
 {
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && (c == '\0' || strchr(marks, c) == NULL))
-			return false;
-	}
-	return text.len != 0;
+	return text.len != 0 && ascii_is_made_of(text, "!#$%&'*+-.^_`|~");
 }
 
 static bool has_control(struct str text)
@@ -95,11 +88,11 @@ static char *take_header(
 	int64_t length = 0;
 	if (!is_token(name) || has_control(value))
 		return xasprintf("--header \"%s\" is not NAME: VALUE", given);
-	if (name.len == 4 && strncasecmp(name.p, "host", 4) == 0) {
+	if (ascii_eq_nocase(name, STR("host"))) {
 		request->host = value;
 		return NULL;
 	}
-	if (name.len == 14 && strncasecmp(name.p, "content-length", 14) == 0 &&
+	if (ascii_eq_nocase(name, STR("content-length")) &&
 		str_to_int(value, 0, INT64_MAX, &length))
 		request->content_length = (uint64_t)length;
 	headers->items[headers->count++] = (struct http_header){name, value};

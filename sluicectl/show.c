@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/show.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 #include "common/json.h"
 
 #include <errno.h>
-#include <strings.h>
 
 /* ---- JSON ---- */
 
@@ -174,8 +174,7 @@ static bool is_word(struct str text)
 	static const struct str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"),
 		STR("no"), STR("on"), STR("off"), STR("y"), STR("n")};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (text.len == words[i].len && (text.p[0] | 0x20) == words[i].p[0] &&
-			strncasecmp(text.p, words[i].p, text.len) == 0)
+		if (ascii_eq_nocase(text, words[i]))
 			return true;
 	}
 	return false;

@@ -225,10 +225,8 @@ static void draw(struct top *top)
 	/* Each in its place: the rest of the line is what was there before, and of a terminal with very few lines nothing is pushed out. */
 	struct str rest = buf_str(&out);
 	for (size_t line = 1; rest.len != 0 && line <= top->view.height; line++) {
-		const char *end = str_find(rest, '\n');
-		size_t len = end != NULL ? (size_t)(end - rest.p) : rest.len;
-		printf("\033[%zuH%.*s\033[K", line, (int)len, rest.p);
-		rest = str_skip(rest, len + 1);
+		struct str text = str_cut(&rest, '\n');
+		printf("\033[%zuH%.*s\033[K", line, STR_FMT(text));
 	}
 	fputs("\033[J", stdout);
 	fflush(stdout);

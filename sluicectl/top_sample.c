@@ -2,6 +2,7 @@
 #include "sluicectl/top_sample.h"
 
 #include "common/arena.h"
+#include "common/ascii.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
@@ -53,21 +54,13 @@ RB_GENERATE_LOCAL(ingress_tree, ingress, node, compare_ingresses)
 
 /* ---- reading ---- */
 
-static struct str take_until(struct str *rest, char end)
-{
-	const char *at = str_find(*rest, end);
-	struct str taken = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
-	*rest = str_skip(*rest, taken.len + 1);
-	return taken;
-}
-
 /* "(none)" and "(others)" are names, too. */
 static bool is_name(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-				c == '.' || c == '(' || c == ')';
+		bool is_plain = ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.' ||
+				c == '(' || c == ')';
 		if (!is_plain)
 			return false;
 	}
@@ -76,11 +69,11 @@ static bool is_name(struct str text)
 
 static bool read_label(struct str *rest, struct series *series)
 {
-	struct str name = take_until(rest, '=');
+	struct str name = str_cut(rest, '=');
 	if (rest->len == 0 || rest->p[0] != '"')
 		return false;
 	*rest = str_skip(*rest, 1);
-	struct str value = take_until(rest, '"');
+	struct str value = str_cut(rest, '"');
 	if (rest->len != 0 && rest->p[0] == ',')
 		*rest = str_skip(*rest, 1);
 	if (str_eq(name, STR("namespace")))
@@ -96,8 +89,8 @@ static bool read_series(struct str line, struct series *ret_series)
 {
 	char number[VALUE_LEN_MAX];
 	char *end;
-	*ret_series = (struct series){.name = take_until(&line, '{')};
-	struct str labels = take_until(&line, '}');
+	*ret_series = (struct series){.name = str_cut(&line, '{')};
+	struct str labels = str_cut(&line, '}');
 	while (labels.len != 0) {
 		if (!read_label(&labels, ret_series))
 			return false;
@@ -170,7 +163,7 @@ void top_sample_read(struct top_sample *sample, struct str text)
 	struct top_counts unused;
 	while (text.len != 0) {
 		struct series series;
-		struct str line = take_until(&text, '\n');
+		struct str line = str_cut(&text, '\n');
 		if (line.len == 0 || line.p[0] == '#' || !read_series(line, &series) ||
 			count_of(&unused, &series) == NULL)
 			continue;

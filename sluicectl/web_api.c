@@ -94,8 +94,7 @@ struct values {
 static char *take_pair(const struct web_api *api, struct str pair, struct values *values)
 {
 	char value[WEB_VALUE_LEN_MAX + 1];
-	const char *equals = str_find(pair, '=');
-	struct str name = {pair.p, equals != NULL ? (size_t)(equals - pair.p) : pair.len};
+	struct str name = str_before(pair, '=');
 	size_t at = 0;
 	while (at < PARAMETERS_MAX &&
 		(api->parameters[at].name == NULL || !str_eq_c(name, api->parameters[at].name)))
@@ -116,10 +115,8 @@ static char *take_query(const struct web_api *api, struct str query, struct valu
 {
 	char *problem = NULL;
 	while (query.len != 0 && problem == NULL) {
-		const char *end = str_find(query, '&');
-		struct str pair = {query.p, end != NULL ? (size_t)(end - query.p) : query.len};
+		struct str pair = str_cut(&query, '&');
 		problem = take_pair(api, pair, values);
-		query = str_skip(query, pair.len + 1);
 	}
 	return problem;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/web_guard.h"
 
+#include "common/ascii.h"
 #include "common/ip.h"
 
 #include <arpa/inet.h>
 #include <bsd/stdlib.h>
 #include <stdio.h>
-#include <strings.h>
 
 /* ---- the address ---- */
 
@@ -52,11 +52,10 @@ bool web_guard_init(struct web_guard *guard, const char *address)
 static bool is_place(const struct web_guard *guard, struct str host, const char *name)
 {
 	char want[WEB_ADDRESS_LEN + sizeof(":65535")];
-	size_t len = strlen(name);
-	if (guard->port == 80 && host.len == len && strncasecmp(host.p, name, len) == 0)
+	if (guard->port == 80 && ascii_eq_nocase(host, str_from(name)))
 		return true;
-	len = (size_t)snprintf(want, sizeof(want), "%s:%d", name, guard->port);
-	return host.len == len && strncasecmp(host.p, want, len) == 0;
+	snprintf(want, sizeof(want), "%s:%d", name, guard->port);
+	return ascii_eq_nocase(host, str_from(want));
 }
 
 /* Without the header it is no browser that says who asks. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/annotations.h"
 
+#include "common/ascii.h"
 #include "translator/dialects/sluice_reader.h"
 #include "translator/hosts.h"
 #include "translator/probes.h"
@@ -8,7 +9,6 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #define CANONICAL_PREFIX "sluice.io/"
 #define RANCHER_PREFIX   "io.rancher."
@@ -124,7 +124,7 @@ static bool is_label(struct str value)
 		    value.p[value.len - 1] != '-';
 	for (size_t i = 0; i < value.len && good; i++) {
 		char c = value.p[i];
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+		good = ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 	}
 	return good;
 }
@@ -179,7 +179,7 @@ static const char *parse_object(
 	for (size_t i = 0; i < value.len && good; i++) {
 		char c = value.p[i];
 		bool is_edge = i == 0 || i == value.len - 1;
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+		good = ascii_is_lower(c) || ascii_is_digit(c) ||
 		       (!is_edge && (c == '-' || c == '.'));
 	}
 	if (!good)
@@ -215,8 +215,7 @@ static const char *parse_protocol(struct str value, enum backend_protocol *ret)
 		{"grpcs", BACKEND_GRPCS},
 	};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (value.len == strlen(words[i].word) &&
-			strncasecmp(value.p, words[i].word, value.len) == 0) {
+		if (ascii_eq_nocase(value, str_from(words[i].word))) {
 			*ret = words[i].protocol;
 			return NULL;
 		}

@@ -130,12 +130,8 @@ static void read_lines(const struct reading *r, const struct secret_record *secr
 					"answered with 503");
 		return;
 	}
-	for (size_t number = 1; text.len != 0; number++) {
-		const char *end = str_find(text, '\n');
-		size_t len = end != NULL ? (size_t)(end - text.p) : text.len;
-		read_line(r, str_trim((struct str){text.p, len}), number);
-		text = str_skip(text, end != NULL ? len + 1 : len);
-	}
+	for (size_t number = 1; text.len != 0; number++)
+		read_line(r, str_trim(str_cut(&text, '\n')), number);
 }
 
 static int compare(const void *left, const void *right)

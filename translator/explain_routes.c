@@ -100,9 +100,7 @@ static struct str plain_port(struct explaining *e, struct str port)
 {
 	if (key_is_passed(port))
 		port = str_skip(port, sizeof(KEY_TCP) - 1);
-	const char *plus = str_find(port, '+');
-	return explain_keep(
-		e, (struct str){port.p, plus != NULL ? (size_t)(plus - port.p) : port.len});
+	return explain_keep(e, str_before(port, '+'));
 }
 
 static void explain_pool(struct explaining *e, struct str id, struct inspection_route *route)

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/hosts.h"
 
+#include "common/ascii.h"
+
 enum { HOST_LEN_MAX = 253, LABEL_LEN_MAX = 63 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter_or_digit(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 static const char *check_char(char c)
 {
-	if (is_letter_or_digit(c) || c == '-')
+	if (ascii_is_alnum(c) || c == '-')
 		return NULL;
 	if (c == '*')
 		return "a wildcard is \"*.\" before a name, and nothing else";
@@ -45,7 +37,7 @@ static const char *check_label(struct str label)
 static bool is_number(struct str label)
 {
 	for (size_t i = 0; i < label.len; i++) {
-		if (!is_digit(label.p[i]))
+		if (!ascii_is_digit(label.p[i]))
 			return false;
 	}
 	return label.len != 0;

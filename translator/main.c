@@ -395,15 +395,15 @@ static void stop(void)
 	egress_free(self.egress);
 }
 
-static bool is_filter(const void *ctx)
+static bool is_filter(const void *ctx, const void *configuration)
 {
-	const struct translator_config *config = ctx;
+	const struct translator_config *config = configuration;
 	return config->once;
 }
 
-static char *filter(const void *ctx, bool *ret_usage)
+static char *filter(const void *ctx, void *configuration, bool *ret_usage)
 {
-	return filter_run(ctx, ret_usage);
+	return filter_run(configuration, ret_usage);
 }
 
 int main(int argc, char **argv)

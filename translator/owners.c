@@ -101,11 +101,8 @@ struct ingress_node *owners_of(const struct owners *owners, struct host_node *ho
 static bool is_listed(struct str namespaces, struct str wanted)
 {
 	while (namespaces.len != 0) {
-		const char *comma = str_find(namespaces, ',');
-		size_t len = comma != NULL ? (size_t)(comma - namespaces.p) : namespaces.len;
-		if (str_eq((struct str){namespaces.p, len}, wanted))
+		if (str_eq(str_cut(&namespaces, ','), wanted))
 			return true;
-		namespaces = str_skip(namespaces, comma != NULL ? len + 1 : len);
 	}
 	return false;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/paths.h"
 
+#include "common/ascii.h"
+
 static bool is_hex(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return ascii_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static int hex_value(char c)
@@ -16,8 +18,7 @@ static int hex_value(char c)
 /* pchar of RFC 3986 and '/', without the quotes, ';' and '$'. */
 static bool is_plain(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c != '\0' && strchr("/-._~!&()*+,=:@", c) != NULL);
+	return ascii_is_alnum(c) || (c != '\0' && strchr("/-._~!&()*+,=:@", c) != NULL);
 }
 
 static const char *name_of_char(char c)

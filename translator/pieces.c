@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/pieces.h"
 
+#include "common/ascii.h"
+
 static const char allowed[] =
 	"after '$' there can be a digit, '$', or in braces scheme, host, host-header, port, "
 	"method, path, "
@@ -25,12 +27,7 @@ static const char *check_text(struct str text)
 {
 	if (text.len > PIECES_TEXT_MAX_LEN)
 		return "it is longer than 2048 bytes";
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		if (c < 0x20 || c >= 0x7f)
-			return "it holds something else than printable ASCII";
-	}
-	return NULL;
+	return ascii_is_printable(text) ? NULL : "it holds something else than printable ASCII";
 }
 
 void pieces_add_text(struct pieces *t, struct arena *arena, struct str text)
@@ -61,15 +58,8 @@ void pieces_add_value(
 
 bool pieces_is_token(struct str name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-			     (c >= 'A' && c <= 'Z') ||
-			     (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
-		if (!plain)
-			return false;
-	}
-	return name.len != 0 && name.len <= PIECES_NAME_MAX_LEN;
+	return name.len != 0 && name.len <= PIECES_NAME_MAX_LEN &&
+	       ascii_is_made_of(name, "!#$%&'*+-.^_`|~");
 }
 
 /* ---- the grammar ---- */
@@ -98,15 +88,6 @@ static const struct {
 };
 
 /* Names of headers are compared without case. */
-static struct str in_lower_case(struct arena *arena, struct str name)
-{
-	char *copy = arena_alloc(arena, name.len + 1);
-	for (size_t i = 0; i < name.len; i++)
-		copy[i] =
-			(char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] | 0x20 : name.p[i]);
-	return (struct str){copy, name.len};
-}
-
 /* What stands in the braces. */
 static void add_word(struct pieces *t, struct arena *arena, struct str inner)
 {
@@ -119,7 +100,7 @@ static void add_word(struct pieces *t, struct arena *arena, struct str inner)
 		if (words[i].has_name && !pieces_is_token(name))
 			break;
 		if (words[i].value == REQUEST_HEADER)
-			name = in_lower_case(arena, name);
+			name = ascii_lower(arena, name);
 		pieces_add_value(t, arena, words[i].value, name);
 		return;
 	}
@@ -134,7 +115,7 @@ static size_t add_variable(struct pieces *t, struct arena *arena, struct str res
 		pieces_add_text(t, arena, (struct str){rest.p, 1});
 		return 2;
 	}
-	if (next >= '0' && next <= '9') {
+	if (ascii_is_digit(next)) {
 		pieces_add_group(t, arena, (unsigned)(next - '0'));
 		return 2;
 	}

@@ -4,6 +4,7 @@
  */
 #include "translator/plan_maker.h"
 
+#include "common/ascii.h"
 #include "translator/hosts.h"
 #include "translator/keys.h"
 #include "translator/paths.h"
@@ -16,14 +17,7 @@
 
 bool plan_is_name(struct str s)
 {
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.p[i];
-		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-			     (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
-		if (!plain)
-			return false;
-	}
-	return s.len != 0 && s.len <= 253;
+	return s.len != 0 && s.len <= 253 && ascii_is_made_of(s, "-._");
 }
 
 static bool is_digits(struct str s)

@@ -2,6 +2,7 @@
 #include "translator/records.h"
 
 #include "translator/record.h"
+#include "common/ascii.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
@@ -257,14 +258,7 @@ static void put(struct records *records, struct str key, struct str payload, con
  * could turn one into another, and ids are written into configurations. */
 static bool is_plain(struct str name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.p[i];
-		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-			     (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
-		if (!plain)
-			return false;
-	}
-	return true;
+	return ascii_is_made_of(name, "-._");
 }
 
 static bool is_usable(const struct record_key *key)

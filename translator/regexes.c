@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/regexes.h"
 
+#include "common/ascii.h"
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -91,12 +93,7 @@ static const char *check_bytes(struct str text)
 		return "it is empty";
 	if (text.len > REGEX_LEN_MAX)
 		return "it is longer than 2048 bytes";
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		if (c < 0x20 || c >= 0x7f)
-			return "it holds something else than printable ASCII";
-	}
-	return NULL;
+	return ascii_is_printable(text) ? NULL : "it holds something else than printable ASCII";
 }
 
 /* ---- compiling ---- */

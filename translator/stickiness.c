@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/stickiness.h"
 
+#include "common/ascii.h"
 #include "translator/diag.h"
 
 #include <stddef.h>
@@ -38,27 +39,14 @@ static bool is_word(struct str s)
 {
 	if (s.len > STICKINESS_WORD_MAX_LEN)
 		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.p[i];
-		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-			     (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
-		if (!plain)
-			return false;
-	}
-	return true;
-}
-
-static bool is_same_word(struct str s, const char *word)
-{
-	size_t len = strlen(word);
-	return s.len == len && strncasecmp(s.p, word, len) == 0;
+	return ascii_is_made_of(s, "-_.");
 }
 
 static const char *set_mode(struct str value, enum stickiness_mode *ret_mode)
 {
 	static const char *const words[] = {"insert", "rewrite", "prefix"};
 	for (int i = 0; i < 3; i++) {
-		if (is_same_word(value, words[i])) {
+		if (ascii_eq_nocase(value, str_from(words[i]))) {
 			*ret_mode = (enum stickiness_mode)i;
 			return NULL;
 		}
@@ -84,9 +72,9 @@ static const char *set_member(
 	case POLICY_SWITCH:
 		break;
 	}
-	if (!is_same_word(value, "true") && !is_same_word(value, "false"))
+	if (!ascii_eq_nocase(value, STR("true")) && !ascii_eq_nocase(value, STR("false")))
 		return arena_printf(arena, "%s must be true or false", keys[key].key).p;
-	*(bool *)member = is_same_word(value, "true");
+	*(bool *)member = ascii_eq_nocase(value, STR("true"));
 	return NULL;
 }
 
@@ -117,10 +105,7 @@ const char *stickiness_parse(struct str text, struct arena *arena, struct sticki
 	struct stickiness *policy = arena_alloc(arena, sizeof(*policy));
 	unsigned seen = 0;
 	while (text.len != 0) {
-		const char *newline = str_find(text, '\n');
-		size_t len = newline != NULL ? (size_t)(newline - text.p) : text.len;
-		struct str line = trim((struct str){text.p, len});
-		text = str_skip(text, newline != NULL ? len + 1 : len);
+		struct str line = trim(str_cut(&text, '\n'));
 		if (line.len == 0)
 			continue;
 		const char *problem = parse_line(line, policy, &seen, arena);

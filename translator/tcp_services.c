@@ -23,15 +23,6 @@ static void tell_no_proxy(const struct reader *r, struct str key)
 		"the PROXY protocol is for TCP: the port is served without it");
 }
 
-/* The text before the character, which goes with it; all of it, if there is none. */
-static struct str take(struct str *rest, char until)
-{
-	const char *end = str_find(*rest, until);
-	struct str found = {rest->p, end != NULL ? (size_t)(end - rest->p) : rest->len};
-	*rest = str_skip(*rest, end != NULL ? found.len + 1 : found.len);
-	return found;
-}
-
 /* A DNS label, as Kubernetes names Services, namespaces and ports; the latter have a letter. */
 static bool is_label(struct str text, bool needs_letter)
 {
@@ -50,8 +41,8 @@ static bool is_label(struct str text, bool needs_letter)
 /* NULL: no problem. */
 static const char *read_proxy(struct str rest, struct str *ret_word)
 {
-	struct str reads = take(&rest, ':');
-	struct str sends = take(&rest, ':');
+	struct str reads = str_cut(&rest, ':');
+	struct str sends = str_cut(&rest, ':');
 	bool has_reads = str_eq_c(reads, "PROXY");
 	bool has_sends = str_eq_c(sends, "PROXY");
 	if (rest.len != 0 || (reads.len != 0 && !has_reads) || (sends.len != 0 && !has_sends))
@@ -67,10 +58,10 @@ static const char *read_entry(
 	const struct reader *r, const struct config_entry *entry, struct service_port *ret_port)
 {
 	struct str rest = str_trim(entry->value);
-	struct str object = take(&rest, ':');
+	struct str object = str_cut(&rest, ':');
 	struct str name = object;
-	struct str namespace = take(&name, '/');
-	struct str target = take(&rest, ':');
+	struct str namespace = str_cut(&name, '/');
+	struct str target = str_cut(&rest, ':');
 	int64_t port = 0;
 	int64_t number = 0;
 	if (!str_to_int(entry->key, 1, 65535, &port))

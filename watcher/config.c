@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/config.h"
 
+#include "common/ascii.h"
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
 
@@ -76,14 +77,7 @@ static bool is_selector(struct str text)
 {
 	if (text.len == 0 || text.len > SELECTOR_MAX || str_find(text, '=') == NULL)
 		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.p[i];
-		bool is_word =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && strchr("-_./=,", c) == NULL)
-			return false;
-	}
-	return true;
+	return ascii_is_made_of(text, "-_./=,");
 }
 
 struct cluster_replicas config_replicas(const struct config *config)

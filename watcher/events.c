@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/events.h"
 
+#include "common/ascii.h"
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/must.h"
@@ -316,12 +317,12 @@ static bool is_sendable(const struct event_note *note)
 	struct str name = note->key.name;
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.'))
 			return false;
 	}
 	for (size_t i = 0; i < note->key.namespace.len; i++) {
 		char c = note->key.namespace.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-'))
 			return false;
 	}
 	return name.len != 0 && note->key.kind != RECORD_NONE && note->reason.len != 0;

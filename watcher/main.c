@@ -463,15 +463,15 @@ static void reload(void)
 	cluster_hurry(watcher.cluster);
 }
 
-static bool is_filter(const void *ctx)
+static bool is_filter(const void *ctx, const void *configuration)
 {
-	const struct config *config = ctx;
+	const struct config *config = configuration;
 	return config->manifests.count != 0 || config->records != NULL;
 }
 
-static char *filter(const void *ctx, bool *ret_usage)
+static char *filter(const void *ctx, void *configuration, bool *ret_usage)
 {
-	return manifest_filter(ctx, ret_usage);
+	return manifest_filter(configuration, ret_usage);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/named_refs.h"
 
+#include "common/ascii.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 
@@ -54,7 +55,7 @@ static bool is_name(struct str name)
 	bool good = name.len != 0 && name.len <= 253;
 	for (size_t i = 0; i < name.len && good; i++) {
 		char c = name.p[i];
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+		good = ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.';
 	}
 	return good;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/object_key.h"
 
+#include "common/ascii.h"
+
 enum { IN_OBJECT = 1, IN_METADATA = 2 };
 
 struct walk {
@@ -73,7 +75,7 @@ static bool is_name(struct str text, size_t len_max)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.'))
 			return false;
 	}
 	return text.len <= len_max;

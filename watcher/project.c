@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/project.h"
 
+#include "common/ascii.h"
 #include "common/must.h"
 
 #include <stdio.h>
@@ -228,7 +229,7 @@ static bool is_object_name(struct str name)
 		return false;
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.'))
 			return false;
 	}
 	return true;

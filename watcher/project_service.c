@@ -79,12 +79,8 @@ static void split(struct projection *p, struct str text, struct str_list *ret_li
 	for (size_t i = 0; i < text.len; i++)
 		count += text.p[i] == ',';
 	ret_list->items = arena_calloc(p->arena, count, sizeof(struct str));
-	for (ret_list->count = 0; ret_list->count < count; ret_list->count++) {
-		const char *comma = str_find(text, ',');
-		size_t len = comma != NULL ? (size_t)(comma - text.p) : text.len;
-		ret_list->items[ret_list->count] = str_trim((struct str){text.p, len});
-		text = str_skip(text, comma != NULL ? len + 1 : len);
-	}
+	for (ret_list->count = 0; ret_list->count < count; ret_list->count++)
+		ret_list->items[ret_list->count] = str_trim(str_cut(&text, ','));
 }
 
 /* Before there was a field for source ranges, an annotation held them (k8s.io/cloud-provider, service/helpers,

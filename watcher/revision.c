@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/revision.h"
 
+#include "common/ascii.h"
+
 static bool is_plain(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
+	return ascii_is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 bool revision_set(struct revision *revision, struct str text)

@@ -189,13 +189,11 @@ static unsigned status_of(struct str target)
 	const char *mark = str_find(target, '?');
 	struct str rest = mark != NULL ? str_skip(target, (size_t)(mark - target.p) + 1) : STR_NONE;
 	while (rest.len != 0) {
-		const char *end = str_find(rest, '&');
-		struct str word = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		struct str word = str_cut(&rest, '&');
 		int64_t status = 0;
 		if (str_starts_with(word, STR("status=")) &&
 			str_to_int(str_skip(word, 7), 200, 599, &status))
 			return (unsigned)status;
-		rest = str_skip(rest, word.len + 1);
 	}
 	return 200;
 }

@@ -14,6 +14,7 @@ import pytest
 
 from lib.daemon import Daemon
 from lib.envtest import needs_standin
+from lib.handed_over import handed_over, listening
 from lib.line import Line, build_folder
 from lib.wait import wait_for
 from lib.admin import look, wait_ready
@@ -123,35 +124,11 @@ def test_a_folder_that_is_not_there(translator, tmp_path):
     assert daemon.stop() == 0
 
 
-# LISTEN_PID has to be the program's own number: this child sets it and becomes the program.
-HAND_OVER = ("import os, sys\n"
-             "count = int(sys.argv[1])\n"
-             "for place in range(count): os.dup2(int(sys.argv[2 + place]), 40 + place)\n"
-             "for place in range(count): os.dup2(40 + place, 3 + place); os.set_inheritable(3 + place, True)\n"
-             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(count), LISTEN_FDNAMES=':'.join(['admin'] * count))\n"
-             "os.execv(sys.argv[2 + count], sys.argv[2 + count:])\n")
-
-
-def handed_over(sockets: list[socket.socket], *command: str | pathlib.Path) -> subprocess.Popen:
-    """As a socket unit with FileDescriptorName=admin passes them."""
-    environment = {name: value for name, value in os.environ.items() if name != "SLUICE_ADMIN_ADDRESS"}
-    numbers = [each.fileno() for each in sockets]
-    return subprocess.Popen([sys.executable, "-c", HAND_OVER, str(len(numbers)), *map(str, [*numbers, *command])], env=environment, pass_fds=numbers,
-                            stderr=subprocess.PIPE, text=True)
-
-
-def listening(path: pathlib.Path) -> socket.socket:
-    local = socket.socket(socket.AF_UNIX)
-    local.bind(str(path))
-    local.listen()
-    return local
-
-
 def test_sockets_of_the_service_manager(tmp_path):
     """Both kinds under one name; they stay when the process ends."""
     path = tmp_path / "passed"
     with socket.create_server(("127.0.0.1", 0)) as tcp, listening(path) as local:
-        with handed_over([tcp, local], PROVIDER, "--runtime-dir", tmp_path, "--address", "192.0.2.7") as process:
+        with handed_over("admin", [tcp, local], PROVIDER, "--runtime-dir", tmp_path, "--address", "192.0.2.7") as process:
             try:
                 assert look(tcp.getsockname()[1], "/healthz").status == 200
                 assert look(path, "/healthz").status == 200
@@ -167,7 +144,7 @@ def test_sockets_of_the_service_manager(tmp_path):
 def test_the_translator_takes_no_socket_of_the_network(tmp_path, family, kind):
     """Not even one that it was handed; its message names the program that does."""
     with socket.socket(getattr(socket, family), getattr(socket, kind)) as network, listening(tmp_path / "passed") as local:
-        with handed_over([local, network], TRANSLATOR, "--runtime-dir", tmp_path) as process:
+        with handed_over("admin", [local, network], TRANSLATOR, "--runtime-dir", tmp_path) as process:
             said = process.stderr.read()
             assert process.wait() == 2
         assert "event=bad-usage" in said and "(descriptor 4)" in said and "hand it to `sluicectl serve translator`" in said
@@ -177,7 +154,7 @@ def test_the_translator_has_no_option_for_a_port(translator, tmp_path):
     daemon = translator("--admin-address", "127.0.0.1:0").start()
     assert daemon.reap() == 2
     assert any("--admin-address" in line for line in daemon.lines)
-    with listening(tmp_path / "passed") as local, handed_over([local], TRANSLATOR, "--runtime-dir", tmp_path) as process:
+    with listening(tmp_path / "passed") as local, handed_over("admin", [local], TRANSLATOR, "--runtime-dir", tmp_path) as process:
         assert look(tmp_path / "passed", "/readyz").text == "the watcher\n"
         process.terminate()
         process.stderr.read()

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import pathlib
 import re
-import shutil
-import socket
-import subprocess
-import urllib.parse
-import urllib.request
 
 import pytest
 import yaml
 
+from lib.admin import look, wait_ready
 from lib.daemon import Daemon
 from lib.line import Line, build_folder
+from lib.monitoring import MONITORING, ROOT, Prometheus, check_alerts, check_examples, check_older_format, port_of, samples
 from lib.proxy_line import ProxyLine
 from lib.served import Served
 from lib.wait import wait_for
-from lib.admin import look, wait_ready
 from standins.elb.client import Aws
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MONITORING = ROOT / "examples/monitoring"
 COMMON = ("common", "proto")
 CATALOGUES = {
     "watcher": (*COMMON, "watcher"),
@@ -35,7 +27,6 @@ CATALOGUES = {
     "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
 METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
-NAME = re.compile(r"\b(?:sluice|process)_\w+")
 
 
 def catalogue(folder: str) -> dict[str, tuple[str, str]]:
@@ -48,16 +39,6 @@ def catalogue(folder: str) -> dict[str, tuple[str, str]]:
 
 def declared(program: str) -> dict[str, tuple[str, str]]:
     return {name: what for folder in CATALOGUES[program] for name, what in catalogue(folder).items()}
-
-
-def samples() -> set[str]:
-    """Every name that a series can have."""
-    names = set()
-    for program in CATALOGUES:
-        for name, (kind, _) in declared(program).items():
-            names |= {"counter": {f"{name}_total"}, "gauge": {name},
-                      "histogram": {f"{name}_bucket", f"{name}_sum", f"{name}_count"}}[kind]
-    return names
 
 
 def families(text: str) -> dict[str, str]:
@@ -78,7 +59,7 @@ def aws_line(line: Line):
             daemon = Daemon(build_folder() / program / f"sluice-{program}", ["--runtime-dir", str(folder), *arguments], folder / f"{program}.log", environment)
             started.callback(daemon.start().stop)
             daemon.wait_event("started")
-        yield int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
+        yield port_of(daemon)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +78,7 @@ def places():
             proxy.start()
         for program, daemon in daemons.items():
             if program != "translator":
-                ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
+                ports[program] = port_of(daemon)
         ports["translator"] = shown.enter_context(Served(line.runtime, "translator", line.runtime / "serve.log")).port
         line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
             "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
@@ -123,8 +104,7 @@ def test_every_program_shows_what_its_catalogues_declare(places, program):
 def test_the_older_format_is_well_formed(places, program):
     view = look(places[program], "/metrics")
     assert view.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    done = subprocess.run(["promtool", "check", "metrics"], input=view.text, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    check_older_format(view.text)
 
 
 def test_figures_are_true(places):
@@ -160,24 +140,12 @@ def test_figures_are_true(places):
 
 
 def test_dashboard_and_alerts_use_figures_that_exist():
-    dashboard = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
-    alerts = yaml.safe_load((MONITORING / "alerts.yml").read_text(encoding="utf-8"))
-    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
-    assert len(expressions) > 20
-    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
-    for rule in rules:
-        assert rule["annotations"]["summary"] and rule["annotations"]["remedy"] and rule["labels"]["severity"] in ("warning", "critical")
-    used = {name for text in [*expressions, *(rule["expr"] for rule in rules)] for name in NAME.findall(text)}
-    assert used - samples() == set()
-    shown = yaml.safe_load((MONITORING / "alerts-test.yml").read_text(encoding="utf-8"))
-    assert {case["alertname"] for test in shown["tests"] for case in test["alert_rule_test"]} == {rule["alert"] for rule in rules}
+    folders = {folder for program in CATALOGUES for folder in CATALOGUES[program]}
+    check_examples("dashboard.json", "alerts.yml", samples(ROOT / folder / "metrics.def" for folder in folders))
 
 
 def test_each_alert_fires_for_what_it_is_meant_for():
-    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts-test.yml"],
-                    ["check", "config", "--syntax-only", "prometheus.yml"]):
-        done = subprocess.run(["promtool", *command], cwd=MONITORING, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    check_alerts("alerts.yml", "alerts-test.yml")
 
 
 def test_the_pods_ports_have_the_names_that_are_scraped():
@@ -189,38 +157,10 @@ def test_the_pods_ports_have_the_names_that_are_scraped():
 
 
 def test_prometheus_scrapes_the_line(places, tmp_path):
-    """The example's configuration with the ports of this run: every target is up, and every rule can be evaluated."""
-    config = yaml.safe_load((MONITORING / "prometheus.yml").read_text(encoding="utf-8"))
-    job = next(job for job in config["scrape_configs"] if job["job_name"] == "sluice")
-    for target in job["static_configs"]:
-        target["targets"] = [f"127.0.0.1:{places[target['labels']['program']]}"]
-    job["scrape_interval"] = "1s"
-    config["scrape_configs"] = [job]
-    config["global"] = {"evaluation_interval": "1s"}
-    config["rule_files"] = [str(MONITORING / "alerts.yml")]
-    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    prometheus = Daemon(shutil.which("prometheus"), [f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}",
-                                                     f"--web.listen-address=127.0.0.1:{port}"], tmp_path / "prometheus.log").start()
-
-    def ask(path: str, **query: str) -> dict:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=60) as answer:
-                return json.load(answer)["data"]
-        except OSError:
-            return {}
-
-    def up() -> dict[str, str]:
-        return {row["metric"]["program"]: row["value"][1] for row in ask("query", query="up").get("result", [])}
-
-    try:
-        wait_for(lambda: up() == {program: "1" for program in CATALOGUES}, "all programs to be scraped", 60)
-        wait_for(lambda: (rules := [rule for group in ask("rules").get("groups", []) for rule in group["rules"]])
-                 and all(rule["health"] == "ok" for rule in rules), "all rules to be evaluated", 60)
-        assert [rule["name"] for group in ask("rules")["groups"] for rule in group["rules"] if rule["state"] != "inactive"] == []
-        for target in ask("targets")["activeTargets"]:
-            assert target["health"] == "up" and target["lastError"] == "", target
-        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == str(len(CATALOGUES))
-    finally:
-        prometheus.stop()
+    """Every target is up, and every rule can be evaluated."""
+    with Prometheus(tmp_path, "sluice", places, "alerts.yml") as prometheus:
+        wait_for(lambda: prometheus.up() == {program: "1" for program in CATALOGUES}, "all programs to be scraped", 60)
+        wait_for(lambda: (rules := prometheus.rules()) and all(rule["health"] == "ok" for rule in rules), "all rules to be evaluated", 60)
+        assert [rule["name"] for rule in prometheus.rules() if rule["state"] != "inactive"] == []
+        prometheus.check_targets()
+        assert prometheus.ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == str(len(CATALOGUES))

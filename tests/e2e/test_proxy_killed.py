@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import time
 from typing import Callable, Iterator
 
 import pytest
 
 from lib.backend import Backend
+from lib.handed_over import handed_over, listening
+from lib.line import build_folder
 from lib.local_proxy import LocalProxy, host, pool, remove_folder
 from lib.proxies import PROXIES, proxy_class
 from lib.wait import wait_for
@@ -131,3 +134,23 @@ def test_a_supervisor_whose_socket_is_removed_makes_way(proxy, socket):
     change(proxy)
     wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
     assert proxy.masters() == masters
+
+
+def test_a_supervisor_leaves_a_socket_to_the_service_manager(tmp_path):
+    """It says that the file is gone and goes on with whoever is connected: a restart would get the same socket. Nor does it remove one when it ends."""
+    path = tmp_path / "supervisor.sock"
+    command = (build_folder() / "provider-supervisor/sluice-proxy", "--proxy", "haproxy", "--state-dir", tmp_path, "--proxy-dir", tmp_path)
+    with listening(path) as listener, handed_over("supervisor.sock", [listener], *command) as process, socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(SLOW_S)
+        client.connect(str(path))
+        answers = client.makefile()
+        assert answers.readline().startswith("sluice-proxy\t")
+        path.unlink()
+        said = next(line for line in process.stderr if "event=socket-gone" in line)
+        assert f"socket={path}" in said
+        client.send(b"workers\n")
+        assert any(line.startswith("workers\t") for line in answers) and process.poll() is None
+        path.write_text("made anew by the service manager")
+        process.terminate()
+        assert "event=stopped" in process.stderr.read() and process.wait(SLOW_S) == 0
+    assert path.exists()

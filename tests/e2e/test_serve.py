@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
 import re
 import signal
@@ -15,6 +14,7 @@ import time
 import pytest
 
 from lib.daemon import Daemon
+from lib.handed_over import handed_over
 from lib.line import build_folder, is_sanitized
 from lib.served import SLUICECTL, Served
 from lib.wait import wait_for
@@ -270,18 +270,14 @@ def test_the_service_manager_hands_over_the_port(translator, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(PATIENCE)
-        child = ("import os, sys\n"
-                 "os.dup2(int(sys.argv[1]), 3); os.set_inheritable(3, True)\n"
-                 "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='admin')\n"
-                 "os.execv(sys.argv[2], sys.argv[2:])\n")
-        with subprocess.Popen([sys.executable, "-c", child, str(tcp.fileno()), str(SLUICECTL), "serve", "translator", "--runtime-dir", str(tmp_path)],
-                              env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "1000000"}, pass_fds=[tcp.fileno()],
-                              stderr=subprocess.DEVNULL) as process:
+        with handed_over("admin", [tcp], SLUICECTL, "serve", "translator", "--runtime-dir", tmp_path,
+                         NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="1000000") as process:
             try:
                 heard = {manager.recv(1024) for _ in range(4)}
                 assert {b"READY=1", b"WATCHDOG=1"} <= heard
                 assert look(tcp.getsockname()[1], "/healthz").status == 200
             finally:
                 process.send_signal(signal.SIGINT)
+                process.stderr.read()
             assert process.wait(PATIENCE) == 0
         socket.create_connection(tcp.getsockname(), timeout=PATIENCE).close()

@@ -14,6 +14,7 @@ import pytest
 
 from lib.daemon import Daemon
 from lib.frames import HALVES, NONSENSE, frame, hello
+from lib.handed_over import handed_over, listening
 from lib.line import build_folder
 from lib.links import LinkClosed, Watcher, connected
 from lib.provider_bench import Bench
@@ -276,23 +277,15 @@ def test_files_beside_the_sockets_mean_nothing(tmp_path):
 def test_a_socket_of_the_service_manager_is_left_to_it(tmp_path):
     """The translator cannot make it anew by a start; it says what can, and goes on with whoever is connected."""
     path = tmp_path / "source.sock"
-    child = ("import os, sys\n"
-             "os.dup2(int(sys.argv[1]), 3, True)\n"
-             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='source.sock')\n"
-             "os.execv(sys.argv[2], sys.argv[2:])\n")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
-        with subprocess.Popen([sys.executable, "-c", child, str(listener.fileno()), str(build_folder() / "translator/sluice-translator"),
-                               "--runtime-dir", str(tmp_path)], pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
-                              text=True) as process:
-            watcher = Watcher(tmp_path)
-            path.unlink()
-            said = next(line for line in process.stderr if "event=link-socket-gone" in line)
-            assert 'made_by="the service manager"' in said
-            watcher.send("ping", {"seq": 1})
-            assert watcher.receive(60) and process.poll() is None
-            watcher.close()
-            process.terminate()
-            process.stderr.read()
-            assert process.wait(60) == 0
+    translator = build_folder() / "translator/sluice-translator"
+    with listening(path) as listener, handed_over("source.sock", [listener], translator, "--runtime-dir", tmp_path) as process:
+        watcher = Watcher(tmp_path)
+        path.unlink()
+        said = next(line for line in process.stderr if "event=link-socket-gone" in line)
+        assert 'made_by="the service manager"' in said
+        watcher.send("ping", {"seq": 1})
+        assert watcher.receive(60) and process.poll() is None
+        watcher.close()
+        process.terminate()
+        process.stderr.read()
+        assert process.wait(60) == 0

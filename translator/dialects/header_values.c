@@ -2,10 +2,9 @@
 /* Values of annotations that are about headers. */
 #include "translator/dialects/values.h"
 
+#include "common/ascii.h"
 #include "translator/hosts.h"
 #include "translator/pieces.h"
-
-#include <strings.h>
 
 /* As in PROTOCOL.md. */
 enum { VALUE_ORIGINS_MAX = 64, VALUE_TOKENS_LEN_MAX = 4096, VALUE_CHANGES_MAX = 64 };
@@ -13,11 +12,7 @@ enum { VALUE_ORIGINS_MAX = 64, VALUE_TOKENS_LEN_MAX = 4096, VALUE_CHANGES_MAX = 
 /* The next item before the separator, without white space around it. Moves the text past both. */
 static struct str take_item(struct str *text, char separator)
 {
-	const char *end = str_find(*text, separator);
-	size_t len = end != NULL ? (size_t)(end - text->p) : text->len;
-	struct str item = str_trim((struct str){text->p, len});
-	*text = str_skip(*text, end != NULL ? len + 1 : len);
-	return item;
+	return str_trim(str_cut(text, separator));
 }
 
 /* ---- CORS ---- */
@@ -112,7 +107,7 @@ bool value_is_free_header(struct str name)
 		"proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
 		"transfer-encoding", "upgrade"};
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-		if (name.len == strlen(taken[i]) && strncasecmp(name.p, taken[i], name.len) == 0)
+		if (ascii_eq_nocase(name, str_from(taken[i])))
 			return false;
 	}
 	return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx.h"
 
+#include "common/ascii.h"
 #include "translator/dialects/ingress_nginx_parts.h"
 #include "translator/regexes.h"
 
@@ -128,7 +129,7 @@ static void read_https(const struct nginx_reader *r)
 
 static bool is_host_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+	return ascii_is_lower(c) || ascii_is_digit(c) || c == '-' || c == '.' || c == '_';
 }
 
 static bool is_port(struct str text)
@@ -144,7 +145,7 @@ static bool is_origin(struct str origin)
 	size_t len = mark != NULL ? (size_t)(mark - origin.p) : 0;
 	for (size_t i = 0; i < len; i++) {
 		char c = origin.p[i];
-		if (!(c >= 'a' && c <= 'z') && (i == 0 || (!is_host_char(c) && c != '+')))
+		if (!ascii_is_lower(c) && (i == 0 || (!is_host_char(c) && c != '+')))
 			return false;
 	}
 	struct str host = str_skip(origin, len + 3);
@@ -161,20 +162,11 @@ static bool is_origin(struct str origin)
 	return host.len != 0;
 }
 
-static struct str in_lower_case(struct arena *arena, struct str text)
-{
-	char *copy = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++)
-		copy[i] =
-			(char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] | 0x20 : text.p[i]);
-	return (struct str){copy, text.len};
-}
-
 enum { ORIGINS_MAX = 64 };
 
 static void add_origin(const struct nginx_reader *r, struct cors *cors, struct str item)
 {
-	struct str origin = in_lower_case(r->d->arena, item);
+	struct str origin = ascii_lower(r->d->arena, item);
 	if (origin.len == 0)
 		return;
 	if (str_eq_c(origin, "*")) {
@@ -199,12 +191,8 @@ static void read_origins(const struct nginx_reader *r, struct cors *cors)
 {
 	struct str rest = nginx_text(r, NGINX_ROW_cors_allow_origin);
 	cors->any_origin = rest.len == 0;
-	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		size_t len = comma != NULL ? (size_t)(comma - rest.p) : rest.len;
-		add_origin(r, cors, str_trim((struct str){rest.p, len}));
-		rest = str_skip(rest, len + 1);
-	}
+	while (rest.len != 0)
+		add_origin(r, cors, str_trim(str_cut(&rest, ',')));
 	if (cors->any_origin)
 		cors->origins.count = 0;
 }
@@ -363,7 +351,7 @@ static void read_canary_header(const struct nginx_reader *r, struct canary_setti
 {
 	if (!nginx_has(r, NGINX_ROW_canary_by_header))
 		return;
-	canary->header = in_lower_case(r->d->arena, nginx_text(r, NGINX_ROW_canary_by_header));
+	canary->header = ascii_lower(r->d->arena, nginx_text(r, NGINX_ROW_canary_by_header));
 	canary->header_value = nginx_text(r, NGINX_ROW_canary_by_header_value);
 	if (canary->header_value.len == 0)
 		canary->header_regex = nginx_text(r, NGINX_ROW_canary_by_header_pattern);

@@ -88,11 +88,9 @@ static bool has_word(struct str text, const char *word)
 {
 	struct str wanted = str_from(word);
 	while (text.len != 0) {
-		const char *blank = str_find(text, ' ');
-		struct str one = {text.p, blank != NULL ? (size_t)(blank - text.p) : text.len};
+		struct str one = str_cut(&text, ' ');
 		if (str_eq(one, wanted))
 			return true;
-		text = str_skip(text, one.len + (blank != NULL ? 1 : 0));
 	}
 	return false;
 }

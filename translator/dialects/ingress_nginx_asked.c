@@ -81,9 +81,7 @@ static void read_copied(const struct nginx_reader *r, struct external_auth *auth
 	const enum nginx_row row = NGINX_ROW_auth_response_headers;
 	struct str rest = nginx_text(r, row);
 	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		struct str name = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
-		rest = str_skip(rest, name.len + (comma != NULL ? 1 : 0));
+		struct str name = str_cut(&rest, ',');
 		name = str_trim(name);
 		if (name.len == 0)
 			continue;
@@ -190,9 +188,7 @@ static bool add_times(const struct nginx_reader *r, struct external_auth *auth, 
 		return add_time(r, auth, 200, seconds) && add_time(r, auth, 301, seconds) &&
 		       add_time(r, auth, 302, seconds);
 	while (statuses.len != 0 && has_room) {
-		const char *blank = str_find(statuses, ' ');
-		struct str word = {
-			statuses.p, blank != NULL ? (size_t)(blank - statuses.p) : statuses.len};
+		struct str word = str_before(statuses, ' ');
 		int64_t status = 0;
 		statuses = str_trim(str_skip(statuses, word.len));
 		if (!str_to_int(word, STATUS_LEAST, STATUS_MOST, &status))
@@ -207,10 +203,8 @@ static bool read_times(const struct nginx_reader *r, struct external_auth *auth)
 {
 	struct str rest = nginx_text(r, NGINX_ROW_auth_cache_duration);
 	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		struct str part = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		struct str part = str_cut(&rest, ',');
 		uint64_t seconds = 0;
-		rest = str_skip(rest, part.len + (comma != NULL ? 1 : 0));
 		part = str_trim(part);
 		size_t last = part.len;
 		while (last != 0 && part.p[last - 1] != ' ')

@@ -2,6 +2,7 @@
 /* How backends are spoken to, and which of them a client stays with. */
 #include "translator/dialects/ingress_nginx.h"
 
+#include "common/ascii.h"
 #include "common/cipher_names.h"
 #include "translator/hosts.h"
 
@@ -222,14 +223,7 @@ static void read_upstream(const struct backend_reader *r)
 
 static bool is_word(struct str text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.p[i];
-		bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-				(c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
-		if (!is_plain)
-			return false;
-	}
-	return text.len != 0 && text.len <= 128;
+	return text.len != 0 && text.len <= 128 && ascii_is_made_of(text, "-_.");
 }
 
 static struct str word_of(const struct backend_reader *r, enum nginx_row row, struct str usual)

@@ -2,6 +2,7 @@
 /* Which certificates of clients are wanted, and how connections are secured. As internal/ingress/annotations/authtls and sslcipher of ingress-nginx read them. */
 #include "translator/dialects/ingress_nginx_parts.h"
 
+#include "common/ascii.h"
 #include "translator/dialects/values.h"
 #include "translator/regexes.h"
 
@@ -11,8 +12,7 @@ enum { DEPTH_USUAL = 1, DEPTH_MAX = 15 };
 
 static bool is_of_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '_' || c == '.';
+	return ascii_is_alnum(c) || c == '-' || c == '_' || c == '.';
 }
 
 /* Elements of a path, each behind a slash, and perhaps one more slash. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_forwarding.h"
 
+#include "common/ascii.h"
+
 enum {
 	HEADER_LEN_MAX = 64,
 	HTTPS_PORT = 443, /* whatever the port is on which the controller listens */
@@ -48,8 +50,7 @@ const char *nginx_forwarding_check_header(struct str name)
 	bool is_good = name.len != 0 && name.len <= HEADER_LEN_MAX;
 	for (size_t i = 0; i < name.len && is_good; i++) {
 		char c = name.p[i];
-		is_good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			  (c >= '0' && c <= '9') || c == '-';
+		is_good = ascii_is_alnum(c) || c == '-';
 	}
 	return is_good ? NULL
 		       : "the name of a header is expected, of at most 64 letters, digits and -";

@@ -94,9 +94,7 @@ void nginx_headers_set_value(const struct nginx_reader *r, struct nginx_headers 
 static bool begins_with_any(struct str path, struct str list)
 {
 	while (list.len != 0) {
-		const char *comma = str_find(list, ',');
-		struct str item = {list.p, comma != NULL ? (size_t)(comma - list.p) : list.len};
-		list = str_skip(list, item.len + (comma != NULL ? 1 : 0));
+		struct str item = str_cut(&list, ',');
 		item = str_trim(item);
 		if (item.len != 0 && str_starts_with(path, item))
 			return true;

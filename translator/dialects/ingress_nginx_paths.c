@@ -130,12 +130,9 @@ static void read_aliases(const struct nginx_reader *r)
 {
 	struct str rest = nginx_text(r, NGINX_ROW_server_alias);
 	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		size_t len = comma != NULL ? (size_t)(comma - rest.p) : rest.len;
-		struct str name = str_trim((struct str){rest.p, len});
+		struct str name = str_trim(str_cut(&rest, ','));
 		if (name.len != 0)
 			add_alias(r, name);
-		rest = str_skip(rest, len + 1);
 	}
 }
 

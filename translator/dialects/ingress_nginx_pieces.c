@@ -2,6 +2,8 @@
 /* nginx's variables as pieces: a fixed set, so that nothing else of a proxy can be reached. */
 #include "translator/dialects/ingress_nginx_parts.h"
 
+#include "common/ascii.h"
+
 static const char problem_variable[] =
 	"it holds a variable that is not known; known are $scheme, $host, $http_host, "
 	"$best_http_host, $request_uri, $escaped_request_uri, $request_id, $uri, $args, "
@@ -51,8 +53,7 @@ struct expansion {
 
 static bool is_word_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
+	return ascii_is_alnum(c) || c == '_';
 }
 
 /* As nginx names headers: in lower case, with '_' for '-'. */

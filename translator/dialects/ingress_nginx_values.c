@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/ingress_nginx_values.h"
 
+#include "common/ascii.h"
 #include "translator/dialects/ingress_nginx_snippets.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 enum {
 	NAMES_MAX = 3,  /* unknown ones of an Ingress for which a similar one is searched */
@@ -60,11 +60,6 @@ bool nginx_value_read_bool(struct str text, bool *ret_on)
 	return false;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool nginx_value_read_number(struct str text, int64_t *ret_number)
 {
 	bool is_negative = text.len != 0 && text.p[0] == '-';
@@ -72,7 +67,7 @@ bool nginx_value_read_number(struct str text, int64_t *ret_number)
 		text = str_skip(text, 1);
 	int64_t number = 0;
 	for (size_t i = 0; i < text.len; i++) {
-		if (!is_digit(text.p[i]))
+		if (!ascii_is_digit(text.p[i]))
 			return false;
 		if (number < INT64_MAX / 16)
 			number = number * 10 + (text.p[i] - '0');
@@ -87,15 +82,9 @@ static struct str next_word(struct str *rest)
 		*rest = str_skip(*rest, 1);
 	if (rest->len == 0)
 		return STR("");
-	const char *blank = str_find(*rest, ' ');
-	struct str word = {rest->p, blank != NULL ? (size_t)(blank - rest->p) : rest->len};
+	struct str word = str_before(*rest, ' ');
 	*rest = str_skip(*rest, word.len);
 	return word;
-}
-
-static bool is_same(struct str a, struct str b)
-{
-	return a.len == b.len && (a.len == 0 || strncasecmp(a.p, b.p, a.len) == 0);
 }
 
 /* Whether it is one of the words; *ret_is_usual: the one with "=" before it. */
@@ -106,7 +95,7 @@ static bool is_among(struct str text, const char *words, bool *ret_is_usual)
 		return false;
 	for (struct str word = next_word(&rest); word.len != 0; word = next_word(&rest)) {
 		bool is_usual = str_starts_with(word, STR("="));
-		if (!is_same(text, str_skip(word, is_usual)))
+		if (!ascii_eq_nocase(text, str_skip(word, is_usual)))
 			continue;
 		*ret_is_usual = is_usual;
 		return true;
@@ -130,21 +119,11 @@ static bool is_of_set(struct str text, enum nginx_kind kind)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.p[i];
-		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+		bool is_letter = ascii_is_letter(c);
 		bool good = (is_letter && kind != NGINX_CODES) ||
-			    (is_digit(c) && kind != NGINX_METHODS) ||
+			    (ascii_is_digit(c) && kind != NGINX_METHODS) ||
 			    (c != '\0' && strchr(sets[kind], c) != NULL);
 		if (!good)
-			return false;
-	}
-	return true;
-}
-
-static bool is_text(struct str text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		if (c < 0x20 || c > 0x7e)
 			return false;
 	}
 	return true;
@@ -155,14 +134,14 @@ static bool is_size(struct str text)
 	int64_t number;
 	if (text.len > 1 && strchr("bkmgBKMG", text.p[text.len - 1]) != NULL)
 		text.len--;
-	return text.len != 0 && is_digit(text.p[0]) && nginx_value_read_number(text, &number);
+	return text.len != 0 && ascii_is_digit(text.p[0]) && nginx_value_read_number(text, &number);
 }
 
 static bool is_seconds(struct str text)
 {
 	struct str digits = text.len > 1 && text.p[0] == '-' ? str_skip(text, 1) : text;
 	int64_t number;
-	return digits.len != 0 && is_digit(digits.p[0]) &&
+	return digits.len != 0 && ascii_is_digit(digits.p[0]) &&
 	       nginx_value_read_number(digits, &number) && (digits.p[0] != '0' || text.len == 1);
 }
 
@@ -172,7 +151,7 @@ static bool is_service(struct str text)
 		    text.p[text.len - 1] != '-';
 	for (size_t i = 0; i < text.len && good; i++) {
 		char c = text.p[i];
-		good = (c >= 'a' && c <= 'z') || is_digit(c) || c == '-';
+		good = ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 	}
 	return good;
 }
@@ -209,7 +188,9 @@ const char *nginx_value_check(const struct nginx_spec *spec, struct str text)
 	case NGINX_NETWORKS: /* by who reads them */
 		return NULL;
 	case NGINX_TEXT:
-		return is_text(text) ? NULL : "it holds a character that is not printable ASCII";
+		return ascii_is_printable(text)
+			       ? NULL
+			       : "it holds a character that is not printable ASCII";
 	default:
 		return check_set(spec, text);
 	}
@@ -491,5 +472,6 @@ int64_t nginx_value_number(const struct nginx_values *values, enum nginx_row row
 
 bool nginx_value_is(const struct nginx_values *values, enum nginx_row row, const char *word)
 {
-	return values->items[row].is_set && is_same(values->items[row].text, str_from(word));
+	return values->items[row].is_set &&
+	       ascii_eq_nocase(values->items[row].text, str_from(word));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/service_url.h"
 
+#include "common/ascii.h"
+
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, PORT_MOST = 65535 };
 
 /* A variable may be the host, or begin what follows it. */
@@ -45,7 +47,7 @@ static bool is_label(struct str label)
 {
 	for (size_t i = 0; i < label.len; i++) {
 		char c = label.p[i];
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+		if (!(ascii_is_lower(c) || ascii_is_digit(c) || c == '-'))
 			return false;
 	}
 	return label.len != 0 && label.len <= 63;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The sluice dialect: Services that are asked beside the backend, or in its place. */
+#include "common/ascii.h"
 #include "translator/dialects/service_url.h"
 #include "translator/dialects/sluice_reader.h"
 #include "translator/dialects/values.h"
@@ -27,14 +28,12 @@ static void add_header(const struct sluice_reader *r, struct header_change **ite
 static void add_copied(const struct sluice_reader *r, struct external_auth *auth, struct str names)
 {
 	while (names.len != 0) {
-		const char *comma = str_find(names, ',');
-		struct str name = {names.p, comma != NULL ? (size_t)(comma - names.p) : names.len};
+		struct str name = str_cut(&names, ',');
 		void *items = auth->copied.items;
 		struct str *place =
 			arena_push(r->d->arena, &items, &auth->copied.count, sizeof(*place));
 		auth->copied.items = items;
 		*place = str_trim(name);
-		names = str_skip(names, name.len + (comma != NULL ? 1 : 0));
 	}
 }
 
@@ -156,7 +155,7 @@ static const char *check_service(struct str name)
 	bool good = name.len != 0 && name.len <= NAME_MOST;
 	for (size_t i = 0; i < name.len && good; i++) {
 		char c = name.p[i];
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+		good = ascii_is_lower(c) || ascii_is_digit(c) || c == '-';
 	}
 	return good ? NULL : "the name of a Service in the same namespace is expected";
 }
@@ -184,10 +183,8 @@ static bool read_statuses(const struct sluice_reader *r, struct error_pages *pag
 	struct status_set set = {0};
 	struct str rest = *sluice_value(r, SLUICE_error_pages);
 	while (rest.len != 0) {
-		const char *comma = str_find(rest, ',');
-		struct str word = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
+		struct str word = str_cut(&rest, ',');
 		int64_t status = 0;
-		rest = str_skip(rest, word.len + (comma != NULL ? 1 : 0));
 		if (!str_to_int(str_trim(word), STATUS_ERROR_LEAST, STATUS_ERROR_MOST, &status))
 			return false;
 		set.has[status] = true;

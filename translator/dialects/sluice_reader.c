@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/sluice_reader.h"
 
+#include "common/ascii.h"
 #include "translator/dialects/values.h"
 
 #include <stdlib.h>
@@ -90,12 +91,7 @@ static const char *check_text(struct str text, size_t max)
 {
 	if (text.len == 0 || text.len > max)
 		return "it is empty or too long";
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-		if (c < 0x20 || c >= 0x7f)
-			return "printable ASCII is expected";
-	}
-	return NULL;
+	return ascii_is_printable(text) ? NULL : "printable ASCII is expected";
 }
 
 bool sluice_text(const struct sluice_reader *r, enum sluice_row row, size_t max, struct str *text)

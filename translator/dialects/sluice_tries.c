@@ -46,9 +46,7 @@ static const char *read_causes(
 		return NULL;
 	}
 	do {
-		const char *comma = str_find(rest, ',');
-		struct str word = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.len};
-		rest = str_skip(rest, word.len + (comma != NULL ? 1 : 0));
+		struct str word = str_cut(&rest, ',');
 		if (!take_cause(r, retries, str_trim(word)))
 			return "\"off\", or some of error, timeout, invalid, unsafe and statuses "
 			       "from 400 to 599 in their order, separated by commas, are expected";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/dialects/values.h"
 
+#include "common/ascii.h"
 #include "common/cipher_names.h"
 
 #include <arpa/inet.h>
@@ -205,7 +206,7 @@ const char *value_secret_name(struct str name)
 	for (size_t i = 0; i < name.len && good; i++) {
 		char c = name.p[i];
 		bool is_edge = i == 0 || i == name.len - 1;
-		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+		good = ascii_is_lower(c) || ascii_is_digit(c) ||
 		       (!is_edge && (c == '-' || c == '.'));
 	}
 	return good ? NULL : "the name of a Secret in the same namespace is expected";

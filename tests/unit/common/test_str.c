@@ -103,6 +103,30 @@ static void parts_are_joined(void **state)
 	assert_int_equal(text[7], 0);
 }
 
+static void a_text_is_cut_at_the_first_mark(void **state)
+{
+	static const struct {
+		const char *in, *before, *rest;
+	} cases[] = {
+		{"a=b=c", "a", "b=c"},
+		{"a=", "a", ""},
+		{"=a", "", "a"},
+		{"abc", "abc", ""},
+		{"", "", ""},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct str rest = str_from(cases[i].in);
+		assert_true(str_eq_c(str_before(rest, '='), cases[i].before));
+		assert_true(str_eq_c(str_cut(&rest, '='), cases[i].before));
+		assert_true(str_eq_c(rest, cases[i].rest));
+		assert_ptr_equal(rest.p + rest.len, cases[i].in + strlen(cases[i].in));
+	}
+	struct str absent = STR_NONE;
+	assert_null(str_cut(&absent, '=').p);
+	assert_null(absent.p);
+}
+
 static void numbers_become_digits(void **state)
 {
 	static const struct {
@@ -130,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_are_joined),
+		cmocka_unit_test(a_text_is_cut_at_the_first_mark),
 		cmocka_unit_test(numbers_become_digits),
 		cmocka_unit_test(bad_bytes_are_found_wherever_they_stand),
 		cmocka_unit_test(an_absent_text_is_copied_and_searched_like_an_empty_one),

@@ -23,11 +23,7 @@ static const char *const type_names[] = {"A", "AAAA", "TXT", "CNAME", "NS"};
 static struct str word(struct str *rest)
 {
 	*rest = str_trim(*rest);
-	const char *space = str_find(*rest, ' ');
-	size_t len = space != NULL ? (size_t)(space - rest->p) : rest->len;
-	struct str found = {rest->p, len};
-	*rest = str_skip(*rest, len + 1);
-	return found;
+	return str_cut(rest, ' ');
 }
 
 static void set_value(struct record *record, struct str value)

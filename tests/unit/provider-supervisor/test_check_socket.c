@@ -35,9 +35,11 @@ static char dir[64];
 static char path[96];
 static int removals;
 
-static void on_gone(void *ctx)
+static void on_gone(void *ctx, const char *socket, bool is_inherited)
 {
 	(void)ctx;
+	assert_string_equal(socket, path);
+	assert_false(is_inherited);
 	removals++;
 }
 

@@ -48,9 +48,11 @@ static void on_gone(void *ctx, struct client *client)
 	clients--;
 }
 
-static void on_socket_gone(void *ctx)
+static void on_socket_gone(void *ctx, const char *socket, bool is_inherited)
 {
 	(void)ctx;
+	assert_string_equal(socket, path);
+	assert_false(is_inherited);
 	removals++;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-rancher/digest.h"
+#include "provider-common/digest.h"
+
+#include "common/must.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +34,18 @@ uint64_t digest_end(struct digest *digest)
 	for (int i = 0; i < 8; i++)
 		value = value << 8 | sum[i];
 	return value;
+}
+
+struct str digest_end_text(struct digest *digest, size_t len, struct arena *arena)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	must(len <= DIGEST_LEN_MAX);
+	SHA256Final(sum, &digest->context);
+	char *text = arena_alloc(arena, len + 1);
+	for (size_t i = 0; i < len; i++)
+		text[i] = digits[(i % 2 == 0 ? sum[i / 2] >> 4 : sum[i / 2]) & 0xf];
+	return (struct str){text, len};
 }
 
 uint64_t digest_of(struct str text)
