@@ -10,7 +10,7 @@ import re
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 from .answer import Answer
 from .backend import Backend
@@ -20,7 +20,8 @@ from .wait import wait_for
 
 Wish = dict[str, Any]
 State = dict[str, Any]  # of a row: the cookies that have been set, the backend that has answered last, and the cipher of its connection
-PATIENCE = 5.0
+PATIENCE = 20.0
+TRIES = 200  # until a rate forbids the next one, which it never does while they come more slowly
 
 
 class Asker:
@@ -36,9 +37,9 @@ class Asker:
         found = {}
         for index, wish in enumerate(self._expanded(row, row["asks"])):
             try:
-                wrong = list(self._count_differences(wish, state)) if "times" in wish else self._problems_of(wish, state)
+                wrong = list(self._differences_of(wish)(wish, state))
             except OSError as error:
-                wrong = [f"no answer: {error}"] if wish.get("status") else []
+                wrong = [] if wish.get("status") == 0 else [f"no answer: {error}"]
             if wrong:
                 found[f"{index}: {wish.get('method', 'GET')} {wish.get('target', '/')}"] = wrong
         return found
@@ -47,6 +48,9 @@ class Asker:
         """With the names of the row, and the controller's ports in place of {http} and {https}."""
         text = json.dumps(of_row(row, [{"host": "a.test", **wish} for wish in value]))
         return json.loads(text.replace("{https}", str(self.https)).replace("{http}", str(self.http)).replace("{row}", row["id"].lower()))
+
+    def _differences_of(self, wish: Wish) -> Callable[[Wish, State], Iterable[str]]:
+        return self._count_differences if "times" in wish else self._rate_differences if "until" in wish else self._problems_of
 
     def _problems_of(self, wish: Wish, state: State) -> list[str]:
         counts = {name: self.backends[name].count for name in wish.get("asked", {})}
@@ -67,8 +71,8 @@ class Asker:
         return found
 
     def _count_differences(self, wish: Wish, state: State) -> Iterable[str]:
-        """Sends it several times at once, or `in_turn`; `statuses` and `pools` say how many of each may come."""
-        with ThreadPoolExecutor(1 if wish.get("in_turn") else 16) as threads:
+        """Sends it several times at once; `statuses` and `pools` say how many of each may come."""
+        with ThreadPoolExecutor(16) as threads:
             before = self._begun()
             first = threads.submit(self.ask, wish, state)
             if "?hold" in wish["target"]:
@@ -82,6 +86,19 @@ class Asker:
                     yield f"{name} came {seen[name]} times, not {least} to {most}: {dict(seen)}"
         if wish.get("distinct", len(pools)) != len(pools):
             yield f"not {wish['distinct']} backends: {dict(pools)}"
+
+    def _rate_differences(self, wish: Wish, state: State) -> Iterable[str]:
+        """Sends it in turn `until` that status comes. `statuses` says how many of each may come before; `per_s` more of them for each second that this takes."""
+        begun = time.monotonic()
+        seen: collections.Counter[str] = collections.Counter()
+        while (status := self.ask(wish, state).status) != wish["until"] and seen.total() < TRIES:
+            seen[str(status)] += 1
+        more = int(wish["per_s"] * (time.monotonic() - begun))
+        wanted = wish["statuses"]
+        if status != wish["until"]:
+            yield f"{wish['until']} never came: {dict(seen)}"
+        if set(seen) != set(wanted) or not all(least <= seen[name] <= most + more for name, (least, most) in wanted.items()):
+            yield f"before {wish['until']} came {dict(seen)}, not {wanted} and {more} more at most"
 
     def _begun(self) -> int:
         """How many requests backends have got."""
