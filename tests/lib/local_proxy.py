@@ -120,10 +120,10 @@ class LocalProxy(Room):
 
     def request(self, host: str, path: str = "/", **how: Any) -> Answer:
         """One request, with `tls=True` to the https listener."""
-        return request(self.address, self.https if how.get("tls") else self.http, host, path, timeout=30.0, **how)
+        return request(self.address, self.https if how.get("tls") else self.http, host, path, timeout=PATIENCE, **how)
 
     def answers(self, host: str, path: str = "/", status: int = 200, **how: Any) -> bool:
-        return answers(self.address, self.https if how.get("tls") else self.http, host, path, status, timeout=30.0, **how)
+        return answers(self.address, self.https if how.get("tls") else self.http, host, path, status, timeout=PATIENCE, **how)
 
     def reached(self, host: str, path: str = "/", **how: Any) -> str | int:
         """The name of the backend that answered, or the status of the proxy's own answer."""
