@@ -25,8 +25,22 @@ struct egress {
 };
 
 static const uint8_t mapped[IP_LEN - IPV4_LEN] = {[10] = 0xff, [11] = 0xff};
-/* RFC 6052, section 2.1. */
-static const uint8_t nat64[IP_LEN - IPV4_LEN] = {0x00, 0x64, 0xff, 0x9b};
+
+/* Where translators and tunnels find an IPv4 address in one of IPv6. */
+static const struct form {
+	uint8_t prefix[IP_LEN - IPV4_LEN];
+	size_t prefix_len;
+	size_t ipv4_at;
+} forms[] = {
+	/* RFC 6052, section 2.1. */
+	{{0x00, 0x64, 0xff, 0x9b}, 12, 12},
+	/* RFC 8215, as most write it: with the address at the end. */
+	{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 6, 12},
+	/* RFC 2765, section 2.1. */
+	{{[8] = 0xff, [9] = 0xff}, 12, 12},
+	/* RFC 3056, section 2. */
+	{{0x20, 0x02}, 2, 2},
+};
 
 #define IPV4(a, b, c, d, bits_) \
 	.ip = {[10] = 0xff, [11] = 0xff, (a), (b), (c), (d)}, .bits = IP_BITS - IPV4_BITS + (bits_)
@@ -120,10 +134,15 @@ const char *egress_refusal(const struct egress *egress, struct str ip)
 	if (!read_ip(ip, bytes))
 		return "it is no IP address";
 	const char *why = refusal_of(egress, bytes);
-	if (why != NULL || memcmp(bytes, nat64, sizeof(nat64)) != 0)
-		return why;
-	memcpy(bytes, mapped, sizeof(mapped));
-	return refusal_of(egress, bytes);
+	for (size_t i = 0; why == NULL && i < sizeof(forms) / sizeof(forms[0]); i++) {
+		uint8_t within[IP_LEN];
+		if (memcmp(bytes, forms[i].prefix, forms[i].prefix_len) != 0)
+			continue;
+		memcpy(within, mapped, sizeof(mapped));
+		memcpy(within + sizeof(mapped), bytes + forms[i].ipv4_at, IPV4_LEN);
+		why = refusal_of(egress, within);
+	}
+	return why;
 }
 
 /* ---- lifecycle ---- */

@@ -193,9 +193,18 @@ static bool leads_to(const struct path_rule *rule, struct str pool)
 	return leads;
 }
 
+/* A rule of an Ingress that leads to none of its own pools has a canary that takes all requests. */
+static bool is_canarys(const struct path_rule *rule, const struct plan_host *wish)
+{
+	for (size_t i = 0; i < wish->claims.count; i++)
+		if (leads_to(rule, wish->claims.items[i].pool))
+			return false;
+	return rule->pool.len != 0;
+}
+
 /* Whether the host's rules have this claim of ours. */
-static bool has_rule(
-	const struct explaining *e, const struct virtual_host *host, const struct path_claim *claim)
+static bool has_rule(const struct explaining *e, const struct virtual_host *host,
+	const struct plan_host *wish, const struct path_claim *claim)
 {
 	for (size_t i = 0; i < host->rules.count; i++) {
 		const struct path_rule *rule = &host->rules.items[i];
@@ -203,7 +212,7 @@ static bool has_rule(
 		bool is_whose = claim_is_canary(claim) || str_eq(rule->ingress, e->self);
 		bool is_path = rule->regex.len == 0 ? str_eq(rule->path, claim->path)
 						    : regex_is_of_path(rule->regex, claim->path);
-		if (is_whose && is_path && leads_to(rule, claim->pool))
+		if (is_whose && is_path && (leads_to(rule, claim->pool) || is_canarys(rule, wish)))
 			return true;
 	}
 	return false;
@@ -305,7 +314,7 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 		};
 		list_excluded(e, node, route);
 		explain_pool(e, claim->pool, route);
-		if (!has_rule(e, host, claim) && (!claim->is_implied || !is_allowed))
+		if (!has_rule(e, host, wish, claim) && (!claim->is_implied || !is_allowed))
 			refuse_rule(e, &diags, claim, route);
 		settle_listeners(e, host, route);
 	}

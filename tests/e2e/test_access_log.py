@@ -19,6 +19,7 @@ import pytest
 
 from lib.addresses import free_port
 from lib.backend import Backend
+from lib.bad_backend import BadBackend
 from lib.certs import self_signed
 from lib.local_proxy import LocalProxy, certificate, host, pool, rule_of
 from lib.provider_link import Object
@@ -170,6 +171,13 @@ def test_a_backend_that_refuses_connections(world):
     status = world.proxy.request("refusing.test", "/refused").status
     assert status in (502, 503)
     assert some(world.entry(path="/refused"), "status", "reason", "ingress", "first_byte_ms") == (status, "backend-failed", "web", -1)
+
+
+def test_a_backend_whose_answer_is_none(world):
+    with BadBackend("bad", "099") as bad:
+        world.proxy.apply(pool("bad", bad), host("bad.test", ("/", "bad")))
+        assert world.proxy.request("bad.test", "/no-answer").status == 502
+        assert some(world.entry(path="/no-answer"), "status", "reason", "endpoint") == (502, "backend-failed", f"{bad.ip}:{bad.port}")
 
 
 def test_where_errors_are_looked_at(world):

@@ -8,6 +8,7 @@ from typing import Any, Iterator
 
 import pytest
 
+from lib.ctl import Ctl
 from lib.ingress_cases import PREFIX
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
@@ -150,6 +151,13 @@ def test_canaries_come_and_go(line, web, pods) -> None:
     line.wait_serves("ca.test", "/", "next")
     line.cluster.delete("ingress", "main")
     wait_status(line, 404, "ca.test")
+
+
+def test_a_canary_of_all_requests_is_no_conflict(line, web, pods) -> None:
+    line.cluster.apply(line.cluster.service("all"), line.cluster.slice("all", [pods("all").ip]), ingress(line, "whole", {}),
+                       ingress(line, "whole-next", {"canary": "true", "canary-weight": "100"}, service="all", host="whole.test"))
+    line.wait_serves("whole.test", "/", "all")
+    assert "PathConflict" not in Ctl(line).reasons("whole")
 
 
 def test_many_secrets_by_name_keep_nobody_waiting(line, web) -> None:

@@ -146,6 +146,26 @@ def test_an_early_hint_is_no_answer(proxy, serve):
     assert proxy.reached("b.test") == 404
 
 
+@pytest.mark.parametrize("status", ["000", "001", "099", "101"])
+@pytest.mark.parametrize("length", ["Content-Length: 44", "Transfer-Encoding: chunked"])
+def test_what_is_no_answer_does_not_answer_the_next_request(proxy, serve, status, length):
+    """The client may be somebody's proxy, which sends requests for several hosts on one connection."""
+    other = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
+    body = other if length.startswith("Content") else b"%x\r\n%s\r\n0\r\n\r\n" % (len(other), other)
+    serve(Answering(f"HTTP/1.1 {status} No\r\n{length}\r\n\r\n".encode() + body))
+    with contextlib.closing(dial(proxy.address, proxy.http)) as link:
+        link.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\nHost: b.test\r\nConnection: close\r\n\r\n")
+        got = b"".join(iter(lambda: link.recv(65536), b""))
+    assert got.startswith(b"HTTP/1.1 502 ") and b"stolen" not in got
+
+
+def test_a_backend_does_not_say_where_a_request_goes(proxy, serve):
+    backend = Answering(b"HTTP/1.1 200 OK\r\nX-Accel-Redirect: /other\r\nContent-Length: 2\r\n\r\nok")
+    serve(backend)
+    assert everything(proxy).endswith(b"\r\n\r\nok")
+    assert backend.count == 1
+
+
 @pytest.mark.parametrize("line", ["X-Own: a\0b", "X-Own: \0", "X-Own: a\0", "Cookie: a=\0", "X-Own: 0\r\nX-Next: p\r\nX-Last: \0"])
 def test_no_header_with_a_nul_is_passed_on(proxy, serve, line):
     good = Backend("good")

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The head of an answer, before it goes to the client.
+local access_log = require("sluice.access_log")
 local answer = require("sluice.answer")
 local errors = require("sluice.errors")
 local rewrites = require("sluice.rewrites")
@@ -18,11 +19,15 @@ local function has_context()
 end
 
 -- nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
--- its body. A client that believed it would wait for an answer that has been there.
+-- its body. A client that believed it would wait for an answer that has been there, or take that body for the answer to its next
+-- request. Only behind a 101 that was asked for there is no next one.
 local function refuse_interim()
 	local status = ngx.status
-	if status < 200 and status ~= 101 then
+	if status < 200 and (status ~= 101 or (ngx.var.sluice_upgrade or "") == "") then
 		ngx.log(ngx.ERR, "sluice: endpoint ", ngx.var.upstream_addr, " sent the interim status ", status, ", behind which nginx finds no answer")
+		if access_log.is_on then
+			access_log.refused("backend-failed")
+		end
 		ngx.exit(502)
 		return true
 	end
