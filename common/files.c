@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/files.h"
 
+#include "common/descriptors.h"
 #include "common/xalloc.h"
 
 #include <dirent.h>
@@ -151,8 +152,11 @@ int files_read_fd(int fd, struct buf *out)
 int files_read(const char *path, struct buf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		int err = -errno;
+		descriptors_check(err);
+		return err;
+	}
 	int err = files_read_fd(fd, out);
 	close(fd);
 	return err;

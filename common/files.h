@@ -20,7 +20,8 @@ int files_write(const char *path, struct str content, mode_t mode);
 int files_write_loose(const char *path, struct str content, mode_t mode);
 /* What files_write_loose() has left out, of a file or a folder: of many files at once the folder has to be synced only once. */
 int files_sync(const char *path);
-/* Appends the content to `out`; -EMSGSIZE when it does not fit. */
+/* Appends the content to `out`; -EMSGSIZE when it does not fit. Without a descriptor for it the process ends (descriptors.h): a file that
+ * cannot be opened for that must not be taken for a missing or damaged one. */
 int files_read(const char *path, struct buf *out);
 /* The same for an open one, from where it stands to its end. */
 int files_read_fd(int fd, struct buf *out);

@@ -124,6 +124,8 @@ static struct str value(void *ctx, unsigned name)
 	switch ((enum haproxy_cfg_value)name) {
 	case HAPROXY_CFG_VALUE_ACCESS_LOG_SERVER:
 		return str_from(input->access_log_server);
+	case HAPROXY_CFG_VALUE_ACTIVE_COUNT:
+		return template_printf(&view->text, "%" PRId64, input->metrics_ingresses + 1);
 	case HAPROXY_CFG_VALUE_ADDRESS:
 		return template_address(&view->text, view->bind);
 	case HAPROXY_CFG_VALUE_CIDR:

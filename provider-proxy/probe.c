@@ -34,7 +34,8 @@ struct target {
 	bool is_well;               /* the last probe succeeded */
 	bool is_heard;              /* a probe has succeeded, whoever else responds */
 	bool was_silent;            /* it was not refused, but nothing came */
-	unsigned right_answers_due; /* successes still required after somebody else has answered */
+	unsigned right_answers_due; /* successes still required after a wrong answer */
+	unsigned wrong_status;      /* of the last wrong answer; 200: of another program */
 	double asked;               /* first probe since the last success; 0: it has succeeded */
 	struct http_request *request;
 };
@@ -69,18 +70,23 @@ static bool is_late(const struct probe *probe, double since, double factor)
 	return since != 0 && clock_monotonic_s() - since >= probe->timeout_s * factor;
 }
 
+static char *describe_target(const struct target *target)
+{
+	char answer[sizeof("a probe is answered with 4294967295")];
+	snprintf(answer, sizeof(answer), "a probe is answered with %u", target->wrong_status);
+	bool is_v6 = target->ip.family == AF_INET6;
+	return xasprintf("%s at %s%s%s:%u",
+		target->right_answers_due == 0 ? "the proxy does not answer"
+		: target->wrong_status == 200  ? "another program than the present proxy answers"
+					       : answer,
+		is_v6 ? "[" : "", target->ip.text, is_v6 ? "]" : "", target->port);
+}
+
 static char *describe(const struct probe *probe)
 {
 	for (size_t i = 0; i < probe->count; i++) {
-		const struct target *target = &probe->targets[i];
-		if (!is_late(probe, target->asked, 1))
-			continue;
-		bool is_v6 = target->ip.family == AF_INET6;
-		return xasprintf("%s at %s%s%s:%u",
-			target->right_answers_due != 0
-				? "another program than the present proxy answers"
-				: "the proxy does not answer",
-			is_v6 ? "[" : "", target->ip.text, is_v6 ? "]" : "", target->port);
+		if (is_late(probe, probe->targets[i].asked, 1))
+			return describe_target(&probe->targets[i]);
 	}
 	if (is_late(probe, probe->control_asked, 1))
 		return xstrdup("the proxy does not answer on its control socket");
@@ -173,23 +179,24 @@ static void on_answer(void *ctx, const struct http_result *result)
 {
 	struct target *target = ctx;
 	struct probe *probe = target->probe;
-	bool is_well = false;
+	/* Without HTTP, connecting is enough. */
+	bool is_well = !target->is_open;
 	switch (result->outcome) {
 	case HTTP_ANSWERED:
-		is_well =
-			!target->is_open || (result->head.status == 200 &&
-						    probe->ops->is_ours(probe->ctx, result->body));
-		if (!is_well)
+		is_well |=
+			result->head.status == 200 && probe->ops->is_ours(probe->ctx, result->body);
+		if (!is_well) {
 			target->right_answers_due = RIGHT_ANSWERS;
+			target->wrong_status = (unsigned)result->head.status;
+		}
 		break;
 	case HTTP_E_TLS:
 		is_well = target->protocol == LISTENER_HTTPS;
 		break;
 	case HTTP_E_CONNECT:
+		is_well = false;
 		break;
 	default:
-		/* Without HTTP, connecting is enough. */
-		is_well = !target->is_open;
 		break;
 	}
 	settle(target, is_well, result->outcome == HTTP_E_TIMEOUT);

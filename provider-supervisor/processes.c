@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-supervisor/processes.h"
 
+#include "common/descriptors.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 
@@ -72,6 +73,9 @@ struct process *processes_list(bool (*is_wanted)(const struct process *process, 
 	size_t count = 0;
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
+	/* Nobody must be taken for ended because of that. */
+	if (folder == NULL)
+		descriptors_check(errno);
 	while (folder != NULL && count < PROCESSES_MAX && (entry = readdir(folder)) != NULL) {
 		struct process process;
 		long pid = strtol(entry->d_name, NULL, 10);

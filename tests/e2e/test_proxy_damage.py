@@ -6,6 +6,7 @@ served again; without one, what does not hang on that file is.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -92,6 +93,18 @@ def rooms():
         one.stop()
 
 
+@pytest.fixture
+def own_room():
+    """For lives that get no connection, which settle() counts."""
+    with contextlib.ExitStack() as stack:
+        def room(name: str) -> Room:
+            made = Room(name)
+            stack.callback(made.stop)
+            return made
+
+        yield room
+
+
 def told(proxy: LocalProxy, since: int, path: pathlib.Path) -> list[str]:
     return [line for line in proxy.provider.lines[since:] if "event=file-damaged" in line and path.name in line]
 
@@ -144,6 +157,39 @@ def test_a_damaged_file_and_nobody_else(rooms, name, file, damage):
         proxy.translator.hold_snapshot(False)
         room.settle()
     assert len(told(proxy, since, path)) == 1 and tries(proxy, since) == 0, "\n".join(proxy.provider.lines[since:])
+
+
+# File descriptors, from too few to begin with anything to enough for all that a provider needs before its first snapshot.
+FEW = range(4, 14)
+
+
+def contents(proxy: LocalProxy) -> dict[pathlib.Path, bytes]:
+    return {path: path.read_bytes() for path in proxy.state_dir.rglob("*") if path.is_file()}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_file_that_cannot_be_opened_is_not_damaged(own_room, name):
+    """A provider that has no descriptors left ends, and the files stay: the proxy starts from them when there are enough again."""
+    room = own_room(name)
+    proxy, provider = room.proxy, room.proxy.provider
+    program, arguments = provider.program, provider.arguments
+    before = contents(proxy)
+    proxy.translator.hold_snapshot()
+    for few in FEW:
+        room.kill()
+        provider.program, provider.arguments = pathlib.Path("/usr/bin/prlimit"), [f"--nofile={few}", str(program), *arguments]
+        since = len(provider.lines)
+        proxy.start()
+        wait_for(lambda: not provider.is_running() or any("event=link-up" in line for line in provider.lines[since:]),
+                 f"an end of it with {few} descriptors", 30)
+        assert not any("event=file-damaged" in line for line in provider.lines[since:]), "\n".join(provider.lines[since:])
+    assert provider.is_running()
+    room.kill()
+    provider.program, provider.arguments = program, arguments
+    assert contents(proxy) == before
+    proxy.start()
+    proxy.wait_answers("web.test")
 
 
 @pytest.mark.parametrize("name,file,damage", [case for case in CASES if case[2] in ("missing", "garbage")])

@@ -2,7 +2,9 @@
 """A proxy that runs and does not answer: it is noticed without a change, told, and replaced; and only the present proxy's answer counts."""
 from __future__ import annotations
 
+import itertools
 import os
+import resource
 import signal
 import subprocess
 
@@ -81,6 +83,36 @@ def test_a_hanging_supervisor_does_not_let_the_log_fill_the_memory(proxy):
     finally:
         os.kill(supervisors[0], signal.SIGCONT)
     proxy.wait_applied()
+
+
+def leave_one_descriptor(pid: int) -> None:
+    """A process has one more than are in use now. Whoever calls it again takes away what was in use for a moment before."""
+    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    _, second = itertools.islice((number for number in itertools.count() if number not in used), 2)
+    limit, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(limit, second), most))
+
+
+@pytest.mark.parametrize("proxy", ["haproxy"], indirect=True)
+def test_one_that_cannot_connect_to_endpoints_is_not_ready(proxy):
+    """With a descriptor for the client and none for an endpoint nobody is served; it is not ready as long as that lasts."""
+    [worker] = proxy.workers()
+    before = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+
+    def is_noticed() -> bool:
+        leave_one_descriptor(worker)
+        return any("answered with 503" in line for line in proxy.provider.events("proxy-silent"))
+
+    try:
+        wait_for(is_noticed, "it to be noticed", 60)
+        assert proxy.reached("web.test") == 503
+        wait_for(lambda: "answered with 503" in readiness(proxy)[-1], "it not to be ready", 30)
+    finally:
+        resource.prlimit(worker, resource.RLIMIT_NOFILE, before)
+    proxy.provider.wait_event("proxy-heard", timeout=30)
+    proxy.wait_applied()
+    wait_for(lambda: "event=ready" in readiness(proxy)[-1], "it to be ready", 30)
+    assert proxy.reached("web.test") == "pod" and proxy.workers() == [worker]
 
 
 FOREIGN = """if 1:

@@ -118,6 +118,17 @@ def test_http2_in_front(proxy, apply, pods):
         assert seen["x-forwarded-proto"] == "https" and "6.6.6.6" not in str(seen)
 
 
+@pytest.mark.parametrize("name", ["a.test", "some.wild.test", "rules.test"])
+@pytest.mark.parametrize("scheme", ["http", "https", "HTTPS", "ftp"])
+def test_a_scheme_of_http2_is_no_part_of_the_target(proxy, apply, pods, name, scheme):
+    """Also one that a proxy does not know, on each way that a route is found."""
+    apply(pool("p", pods("p")), host("a.test", ("/", "p")), host("*.wild.test", ("/", "p")), host("rules.test", ("/x", "p"), ("/", "p")))
+    with H2Client(proxy.address, proxy.https, sni="a.test") as client:
+        for target in ("/x?y=/", "/?y", "/"):
+            answer = client.request(name, target, scheme=scheme)
+            assert (answer.status, answer.json["target"]) == (200, target)
+
+
 def test_grpc_to_an_h2c_backend(proxy, apply, pods):
     grpc = pods("grpc", H2Backend)
     apply(pool("g", grpc, protocol="h2c"), host("g.test", ("/", "g")))

@@ -109,10 +109,10 @@ class H2Client(contextlib.AbstractContextManager):
         self.answers: dict[int, Answer] = {}
         self.ended: set[int] = set()
 
-    def ask(self, host: str, path: str = "/", method: str = "GET", body: bytes = b"", headers: dict[str, str] | None = None) -> int:
+    def ask(self, host: str, path: str = "/", method: str = "GET", body: bytes = b"", headers: dict[str, str] | None = None, scheme: str = "https") -> int:
         """Sends a request; its stream."""
         stream = self.h2.get_next_available_stream_id()
-        self.h2.send_headers(stream, [(":method", method), (":scheme", "https"), (":authority", host), (":path", path),
+        self.h2.send_headers(stream, [(":method", method), (":scheme", scheme), (":authority", host), (":path", path),
                                       *(headers or {}).items()], end_stream=not body)
         if body:
             self.h2.send_data(stream, body, end_stream=True)
