@@ -9,6 +9,7 @@ void deadlines_init(struct deadlines *deadlines, double all_s)
 		.dead_after_s = all_s > 0 ? all_s : DEADLINE_DEAD_AFTER_S,
 		.hello_s = all_s > 0 ? all_s : DEADLINE_HELLO_S,
 		.frame_s = all_s > 0 ? all_s : DEADLINE_FRAME_S,
+		.take_s = all_s > 0 ? all_s : DEADLINE_TAKE_S,
 	};
 }
 
@@ -16,7 +17,10 @@ void deadlines_begin(struct deadlines *deadlines, double now)
 {
 	deadlines->greeted_at = now;
 	deadlines->heard_at = now;
+	deadlines->taken_at = now;
+	deadlines->taken = 0;
 	deadlines->is_in_frame = false;
+	deadlines->is_waiting = false;
 }
 
 void deadlines_heard(struct deadlines *deadlines, double now, bool had_frame, bool is_partial)
@@ -25,6 +29,15 @@ void deadlines_heard(struct deadlines *deadlines, double now, bool had_frame, bo
 	if (is_partial && (had_frame || !deadlines->is_in_frame))
 		deadlines->frame_at = now;
 	deadlines->is_in_frame = is_partial;
+}
+
+void deadlines_look(struct deadlines *deadlines, double now, uint64_t taken, bool is_waiting)
+{
+	deadlines->is_waiting = is_waiting;
+	if (taken == deadlines->taken && is_waiting)
+		return;
+	deadlines->taken = taken;
+	deadlines->taken_at = now;
 }
 
 const char *deadlines_missed(const struct deadlines *deadlines, double now, bool is_up)
@@ -36,5 +49,7 @@ const char *deadlines_missed(const struct deadlines *deadlines, double now, bool
 		return "the peer is silent";
 	if (deadlines->is_in_frame && now - deadlines->frame_at >= deadlines->frame_s)
 		return "a frame was begun and not ended in time";
+	if (deadlines->is_waiting && now - deadlines->taken_at >= deadlines->take_s)
+		return "the peer does not take what is sent to it";
 	return NULL;
 }

@@ -341,6 +341,8 @@ static void watch_times(struct link *link)
 {
 	double now = clock_monotonic_s();
 	double silent = now - link->deadlines.heard_at;
+	deadlines_look(&link->deadlines, now, stream_sent(link->stream),
+		buf_len(stream_out(link->stream)) != 0);
 	const char *missed = deadlines_missed(&link->deadlines, now, link->state == LINK_UP);
 	if (missed != NULL) {
 		drop(link, missed, true);

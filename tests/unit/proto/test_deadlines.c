@@ -53,6 +53,34 @@ static void a_frame_must_be_whole_in_time(void **state)
 	check(&deadlines, begun + DEADLINE_FRAME_S + DEADLINE_DEAD_AFTER_S, true, "silent");
 }
 
+/* However much it says: what it does not take would have to be kept for it without end. */
+static void what_waits_must_be_taken(void **state)
+{
+	struct deadlines deadlines;
+	uint64_t taken = 1;
+	(void)state;
+	deadlines_init(&deadlines, 0);
+	deadlines_begin(&deadlines, 100);
+	/* Byte by byte is slow, but not nothing. */
+	for (int second = 1; second < 3 * DEADLINE_TAKE_S; second++) {
+		deadlines_heard(&deadlines, 100 + second, true, false);
+		deadlines_look(&deadlines, 100 + second, taken++, true);
+		check(&deadlines, 100 + second, true, NULL);
+	}
+	double last = 100 + 3 * DEADLINE_TAKE_S - 1;
+	for (int second = 1; second < DEADLINE_TAKE_S; second++) {
+		deadlines_heard(&deadlines, last + second, true, false);
+		deadlines_look(&deadlines, last + second, taken - 1, true);
+		check(&deadlines, last + second, true, NULL);
+	}
+	deadlines_heard(&deadlines, last + DEADLINE_TAKE_S, true, false);
+	deadlines_look(&deadlines, last + DEADLINE_TAKE_S, taken - 1, true);
+	check(&deadlines, last + DEADLINE_TAKE_S, true, "does not take");
+	/* Where nothing waits, nothing has to be taken. */
+	deadlines_look(&deadlines, last + DEADLINE_TAKE_S, taken - 1, false);
+	check(&deadlines, last + DEADLINE_TAKE_S, true, NULL);
+}
+
 static void a_new_connection_begins_anew(void **state)
 {
 	struct deadlines deadlines;
@@ -72,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hello_must_be_whole_in_time),
 		cmocka_unit_test(a_frame_must_be_whole_in_time),
+		cmocka_unit_test(what_waits_must_be_taken),
 		cmocka_unit_test(a_new_connection_begins_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -436,6 +436,28 @@ static void a_slow_reader_fills_and_then_makes_room(void **state)
 	link_free(translator.link, "done");
 }
 
+/* However much it says meanwhile. */
+static void who_reads_nothing_is_cut(void **state)
+{
+	static const char ping[] = "\0\0\0\x0c\x92\xa4ping\x81\xa3seq\x01";
+	char payload[] = "\x92\xa3zap\x80";
+	struct peer translator = {0};
+	(void)state;
+	listen_as_translator(&translator);
+	int fd = connect_raw(&translator, "", 0, true);
+	while (!link_is_full(translator.link))
+		link_send_payload(translator.link, (struct str){payload, sizeof(payload) - 1});
+	ev_tstamp end = ev_time() + 10;
+	while (translator.downs == 0 && ev_time() < end) {
+		(void)send(fd, ping, sizeof(ping) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ev_run(loop, EVRUN_NOWAIT);
+		usleep(5000);
+	}
+	assert_int_equal(translator.downs, 1);
+	close(fd);
+	link_free(translator.link, "done");
+}
+
 static void a_living_listener_is_not_replaced(void **state)
 {
 	struct peer translator = {0};
@@ -462,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_refused_message_cuts_the_link),
 		cmocka_unit_test(idle_peers_keep_each_other_alive),
 		cmocka_unit_test(a_slow_reader_fills_and_then_makes_room),
+		cmocka_unit_test(who_reads_nothing_is_cut),
 		cmocka_unit_test(a_living_listener_is_not_replaced),
 	};
 	loop = ev_default_loop(0);
