@@ -38,7 +38,7 @@ LINES = [re.compile(text) for text in (
     r"\.(?:if|elif) feature\(LUA\)(?: && !version_atleast\(2\.8\))?", r"\.else", r"\.endif",
     rf"\tlua-load(?:-per-thread)? {NAME}/haproxy\.d/lua-off\.lua(?: policies)?",
     r"\ttune\.http\.maxhdr 256", r"\thttpclient\.ssl\.verify none", rf"\tsetenv SLUICE_(?:QUESTIONS|CHECKS) unix@{NAME}", r"\ttune\.maxrewrite 3072", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
-    r"\tserver inner unix@[a-zA-Z0-9/._-]+",
+    r"\tserver (?:inner|idle) unix@[a-zA-Z0-9/._-]+",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+(?: weight 0)?(?: proto h2| ssl verify none alpn http/1\.1 sni var\(txn\.n\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
