@@ -119,6 +119,11 @@ class Pod(contextlib.AbstractContextManager):
             self._address.release()
 
 
+def is_last(version: str, known: dict, target: str) -> bool:
+    """Whether the connection is closed behind the request."""
+    return version == "HTTP/1.0" or known.get("connection", "").lower() == "close" or "close" in query_words(target)
+
+
 class Backend(Pod):
     """HTTP/1.x: `Backend("a").ip` is its address, `port` its container port. With `tls` (a lib.certs.Pair) it speaks TLS,
     and with `clients_of` only to clients whose certificate that CA has signed."""
@@ -138,7 +143,7 @@ class Backend(Pod):
             self.begun.append(target)
             body = read_body(reader, known)
             self.answer(connection, method, target, version, headers, known, body, peer)
-            if version == "HTTP/1.0" or known.get("connection", "").lower() == "close" or "close" in query_words(target):
+            if is_last(version, known, target):
                 return None
         return None
 
@@ -169,7 +174,8 @@ class Backend(Pod):
             self.gate.wait(120)
             connection.sendall(f"{len(text):x}\r\n".encode() + text + b"\r\n0\r\n\r\n")
             return
-        if "close" in words:
+        # Whoever closes says so (RFC 9112, section 9.6), lest a request that cannot be repeated come just then.
+        if is_last(version, known, target):
             head += "Connection: close\r\n"
         connection.sendall(head.encode() + f"Content-Length: {len(text)}\r\n\r\n".encode() + (b"" if method == "HEAD" else text))
 
